@@ -1,0 +1,1 @@
+"""Gymnasium environments: conversations with a simulated user and real state behind the tools."""

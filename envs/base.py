@@ -1,0 +1,337 @@
+"""`ChatEnv`: a multi-turn conversation as a Gymnasium environment.
+
+Subclasses supply the task (state, tools, user, rewards); this file supplies the protocol around it: the append-only conversation, the
+kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
+"""
+
+from __future__ import annotations
+
+import abc
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
+from slmagent.envs.spaces import Unicode
+from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
+from slmagent.rewards.composite import merge_weights
+from slmagent.rewards.shaping import shaping_reward
+from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, StopReason
+
+MAX_CALLS_PER_ACTION = 8
+PROGRESS, VETO = "progress", "veto"
+Observation = tuple[Message, ...]
+PromptStyle = Literal["compact", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What the simulated user does when spoken to."""
+
+    text: str
+    asked: bool = False
+    """The user recognised a question for something it knows; the action counts as `ask`."""
+    left: bool = False
+    """The user ended the talk; nothing the agent says reaches it any more."""
+
+
+class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
+    """A conversation with a simulated user and tools.
+
+    The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within an
+    episode. The action is the assistant's text; every string is legal.
+
+    Args:
+        level: Curriculum level, 0 (easiest) to 5.
+        split: `train`, `val`, `test` or `ood`; their tasks are disjoint.
+        prompt_style: `compact` lists tools as one-line signatures, `json` as full schemas.
+        max_turns: Actions after which the episode is truncated; None takes the level's default.
+        reward_weights: Changes to `default_weights`, by component name.
+        shaping_gamma: Discount of the progress shaping; must equal the trainer's gamma.
+        render_mode: `ansi` (render returns the conversation), `human` (printed as it happens) or None.
+
+    Raises:
+        ValueError: An argument outside its range, with what was expected.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
+    levels: ClassVar[Mapping[int, str]]
+    """Level -> one-line description."""
+    default_weights: ClassVar[Mapping[str, float]]
+    """Weight by reward component. `veto` is the episode total that a violation fixes; `progress` scales the shaping."""
+
+    def __init__(
+        self,
+        *,
+        level: int = 0,
+        split: str = "train",
+        prompt_style: PromptStyle = "compact",
+        max_turns: int | None = None,
+        reward_weights: Mapping[str, float] | None = None,
+        shaping_gamma: float = 1.0,
+        render_mode: str | None = None,
+    ) -> None:
+        if isinstance(level, bool) or level not in self.levels:
+            raise ValueError(f"unknown level {level!r} for {type(self).__name__}; expected one of {sorted(self.levels)}")
+        if split not in SPLITS:
+            raise ValueError(f"unknown split {split!r}; expected one of {', '.join(SPLITS)}")
+        if prompt_style not in ("compact", "json"):
+            raise ValueError(f"unknown prompt_style {prompt_style!r}; expected 'compact' or 'json'")
+        if max_turns is not None and max_turns < 1:
+            raise ValueError(f"expected max_turns >= 1, actual {max_turns}")
+        if not 0.0 <= shaping_gamma <= 1.0:
+            raise ValueError(f"expected shaping_gamma in [0, 1], actual {shaping_gamma}")
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"unknown render_mode {render_mode!r}; expected one of {self.metadata['render_modes']} or None")
+        self.level = int(level)
+        self.split = split
+        self.prompt_style = prompt_style
+        self.max_turns = max_turns or self._default_max_turns()
+        self.weights = merge_weights(self.default_weights, reward_weights)
+        self.shaping_gamma = float(shaping_gamma)
+        self.render_mode = render_mode
+        self.observation_space: spaces.Space[Any] = spaces.Sequence(spaces.Dict({"role": Unicode(), "content": Unicode()}))
+        self.action_space = Unicode()
+        self.scenario_ids: Sequence[str] = self._list_scenarios()
+        """Ids of all tasks of this level and split, in a fixed order."""
+        self.toolbox = ToolBox([Finish])
+        self._messages: list[Message] = []
+        self._running = False
+
+    # ---- what a subclass supplies -------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _default_max_turns(self) -> int:
+        """Turn limit of `self.level`."""
+
+    @abc.abstractmethod
+    def _list_scenarios(self) -> Sequence[str]:
+        """Ids of the tasks of `self.level` and `self.split`; must not take long."""
+
+    @abc.abstractmethod
+    def _begin(self, scenario_id: str, user_rng: np.random.Generator) -> tuple[str, str]:
+        """Sets up state, user and `self.toolbox`; returns the system prompt without its tool section, and the user's first message."""
+
+    @abc.abstractmethod
+    def _hear(self, text: str) -> UserTurn:
+        """The user's answer to a message without a call (possibly empty)."""
+
+    @abc.abstractmethod
+    def _call(self, tool: Tool) -> str:
+        """Carries out a checked call and returns what the agent reads; raises ToolError when it cannot. Never called with Finish."""
+
+    @abc.abstractmethod
+    def _finish(self, message: str) -> None:
+        """Takes note of the agent's last message."""
+
+    @abc.abstractmethod
+    def _score(self, action: ParsedAction, *, done: bool) -> dict[str, float]:
+        """Weighted components of this step, without `progress` and `veto`."""
+
+    @abc.abstractmethod
+    def _potential(self) -> float:
+        """Phi of the current state in [0, 1], for the shaping: the share of the task that is done."""
+
+    @abc.abstractmethod
+    def _success(self) -> bool:
+        """Whether the final state meets the goal."""
+
+    @abc.abstractmethod
+    def _canonical_state(self) -> Any:
+        """JSON-able, order-free form of everything that matters from here on; equal situations must be equal."""
+
+    @abc.abstractmethod
+    def expert(self, *, evidence: bool = True) -> str:
+        """The scripted expert's next action.
+
+        Args:
+            evidence: Write the one line that justifies a call before the call.
+        """
+
+    # ---- for subclasses to use ----------------------------------------------------------------------------------
+
+    def _record(self, kind: str, **details: Any) -> None:
+        """Adds an entry to this step's `info["events"]`."""
+        self._events.append({"type": kind, **details})
+
+    def _violate(self, clause: str) -> None:
+        """Reports a broken policy clause: the episode ends with the veto total."""
+        self._vetoed = True
+        self._record("policy_violation", clause=clause)
+
+    # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Starts an episode.
+
+        Args:
+            seed: Seeds `np_random`, the only source of randomness.
+            options: `scenario_id` picks the task, `user_seed` the user's mood and wording; what is not given is drawn from `np_random`.
+
+        Raises:
+            ValueError: An unknown option or scenario id.
+        """
+        super().reset(seed=seed)
+        chosen = dict(options or {})
+        drawn_index = int(self.np_random.integers(len(self.scenario_ids)))
+        drawn_seed = int(self.np_random.integers(2**31))
+        scenario_id = chosen.pop("scenario_id", None) or self.scenario_ids[drawn_index]
+        user_seed = chosen.pop("user_seed", None)
+        if chosen:
+            raise ValueError(f"unknown reset option {sorted(chosen)[0]!r}; expected 'scenario_id' or 'user_seed'")
+        if scenario_id not in self.scenario_ids:
+            near = difflib.get_close_matches(str(scenario_id), self.scenario_ids, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; they look like {self.scenario_ids[0]!r}"
+            raise ValueError(f"unknown scenario id {scenario_id!r} for level {self.level}, split {self.split!r}{hint}")
+        self.scenario_id = str(scenario_id)
+        self.user_seed = drawn_seed if user_seed is None else int(user_seed)
+        self._events: list[dict[str, Any]] = []
+        self._vetoed = False
+        self._earned = 0.0
+        self.turn = 0
+        system, opening = self._begin(self.scenario_id, np.random.default_rng(self.user_seed))
+        self._messages = [
+            {"role": "system", "content": f"{system}\n\n{self._tool_section()}"},
+            {"role": "user", "content": opening},
+        ]
+        self._last_potential = self._potential()
+        self._running = True
+        self._show(self._messages)
+        return self._observe(), self._info({}, None, None)
+
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Plays one action.
+
+        Raises:
+            TypeError: The action is not a string; the episode is unchanged and goes on.
+            gymnasium.error.ResetNeeded: No episode is running.
+        """
+        if not self._running:
+            raise gymnasium.error.ResetNeeded("no episode is running; call reset() first")
+        if not isinstance(action, str):
+            raise TypeError(f"expected the action to be a str (the assistant's text), actual {type(action).__name__}")
+        self._events = []
+        self.turn += 1
+        shown = len(self._messages)
+        self._messages.append({"role": "assistant", "content": action})
+        parsed = parse_action(action)
+        kind, reply, stop_reason = self._play(parsed)
+        if self._vetoed:
+            stop_reason = "veto"
+        terminated = stop_reason is not None
+        truncated = not terminated and self.turn >= self.max_turns
+        if truncated:
+            stop_reason = "max_turns"
+        if reply is not None:
+            self._messages.append({"role": "user", "content": reply})
+        components = self._reward(parsed, done=terminated or truncated)
+        reward = float(sum(components.values()))
+        self._earned += reward
+        self._running = not (terminated or truncated)
+        self._show(self._messages[shown:])
+        info = self._info(components, stop_reason, {"kind": kind, "error": parsed.error})
+        return self._observe(), reward, terminated, truncated, info
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The conversation as text in mode `ansi`; `human` prints while the episode runs."""
+        return _as_text(self._messages) if self.render_mode == "ansi" else None
+
+    # ---- inside a step ------------------------------------------------------------------------------------------
+
+    def _play(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
+        """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
+        if parsed.error is not None:
+            self._record("malformed_call", error=parsed.error)
+            return "tool", _tool_response(f"error: {parsed.error}"), None
+        if parsed.calls:
+            return self._run_calls(parsed)
+        heard = self._hear(parsed.text)
+        return ("ask" if heard.asked else "speak"), heard.text, "user_left" if heard.left else None
+
+    def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
+        results: list[str] = []
+        for call in parsed.calls[:MAX_CALLS_PER_ACTION]:
+            try:
+                tool = self.toolbox.read(call)
+                if isinstance(tool, Finish):
+                    self._finish(tool.message)
+                    self._record("finish", message=tool.message)
+                    return "finish", None, "finished"
+                result = self._call(tool)
+                self._record("tool_call", name=type(tool).tool_name(), arguments=tool.model_dump(mode="json"), result=result)
+            except ToolError as problem:
+                result = f"error: {problem}"
+                self._record("tool_error", name=call.name[:80], error=str(problem))
+            results.append(_tool_response(result))
+            if self._vetoed:
+                break
+        if len(parsed.calls) > MAX_CALLS_PER_ACTION:
+            results.append(_tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
+        return "tool", "\n".join(results), None
+
+    def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
+        if self._vetoed:
+            return {VETO: self.weights[VETO] - self._earned}
+        components = self._score(parsed, done=done)
+        potential = self._potential()
+        scale = self.weights[PROGRESS]
+        components[PROGRESS] = scale * shaping_reward(self._last_potential, potential, gamma=self.shaping_gamma, done=done)
+        self._last_potential = potential
+        return components
+
+    def _tool_section(self) -> str:
+        listing = (
+            self.toolbox.signatures()
+            if self.prompt_style == "compact"
+            else "\n".join(json.dumps(schema, ensure_ascii=False) for schema in self.toolbox.schemas())
+        )
+        return f'Tools, called as {CALL_OPEN}{{"name": "...", "arguments": {{...}}}}{CALL_CLOSE}:\n{listing}'
+
+    def _observe(self) -> Observation:
+        return tuple({"role": message["role"], "content": message["content"]} for message in self._messages)
+
+    def _info(
+        self, components: dict[str, float], stop_reason: StopReason | None, action: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        info: dict[str, Any] = {
+            "scenario_id": self.scenario_id,
+            "user_seed": self.user_seed,
+            "level": self.level,
+            "split": self.split,
+            "turn": self.turn,
+            "reward_components": components,
+            "stop_reason": stop_reason,
+            "tools": self.toolbox.schemas(),
+            "anchor": self._anchor(),
+            "events": json.loads(json.dumps(self._events)),
+        }
+        if action is not None:
+            info["action"] = action
+        if stop_reason is not None:
+            info["success"] = bool(self._success()) and not self._vetoed
+        return info
+
+    def _anchor(self) -> str:
+        state = json.dumps([self.scenario_id, self._canonical_state()], sort_keys=True, ensure_ascii=False)
+        return hashlib.blake2b(state.encode(), digest_size=12).hexdigest()
+
+    def _show(self, messages: Sequence[Message]) -> None:
+        if self.render_mode == "human":
+            print(_as_text(messages), flush=True)
+
+
+def _tool_response(text: str) -> str:
+    return f"<tool_response>\n{text}\n</tool_response>"
+
+
+def _as_text(messages: Sequence[Message]) -> str:
+    return "\n".join(f"[{message['role']}] {message['content']}" for message in messages)
