@@ -1,0 +1,137 @@
+"""A local language model as a policy: weights, tokenizer, chat format."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from slmagent.agents.chat import ChatFormat
+from slmagent.errors import SlmagentError
+
+LORA_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class Policy:
+    """A causal language model with what is needed to talk through it.
+
+    Args:
+        model: A Hugging Face causal language model, or the same wrapped by peft.
+        tokenizer: Its tokenizer.
+
+    Attributes:
+        chat: How conversations become token ids.
+        max_positions: Longest sequence in tokens that the model was made for.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.chat = ChatFormat(tokenizer)
+        base = self.base_model
+        self.max_positions: int = getattr(base.config, "max_position_embeddings", 2048)
+        self._decoder: nn.Module = base.get_decoder()
+        self._head: nn.Module = base.get_output_embeddings()
+        parameters = inspect.signature(self._decoder.forward).parameters
+        self._cache_argument = "cache" if "cache" in parameters else "past_key_values"
+        self._check_head()
+
+    @property
+    def base_model(self) -> Any:
+        """The language model without peft's wrapper (adapter layers, when there are any, stay inside)."""
+        return self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self._head.weight.device  # type: ignore[return-value]
+
+    def hidden(
+        self, input_ids: Tensor, *, position_ids: Tensor, attention_mask: Tensor | None = None, cache: Any = None
+    ) -> Tensor:
+        """Final hidden states, [batch, tokens, width].
+
+        Args:
+            input_ids: [batch, tokens].
+            position_ids: [batch, tokens], the positions inside each sequence.
+            attention_mask: A boolean [batch, 1, tokens, keys] mask (True = attend), or None for plain causal attention.
+            cache: Holds the keys and values of earlier tokens and takes those of the new ones.
+        """
+        arguments: dict[str, Any] = {"input_ids": input_ids, "position_ids": position_ids, "attention_mask": attention_mask}
+        if cache is not None:
+            arguments |= {self._cache_argument: cache, "use_cache": True}
+        else:
+            arguments["use_cache"] = False
+        return self._decoder(**arguments).last_hidden_state
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Unnormalised float32 scores over the vocabulary, [..., vocab]."""
+        return self._head(hidden).float()
+
+    def save(self, folder: Path) -> None:
+        """Writes weights and tokenizer in the Hugging Face form (an adapter alone, when there is one)."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _check_head(self) -> None:
+        """Some models scale or cap their logits after the output layer; training their log-probs here would be wrong."""
+        ids = torch.tensor([[self.chat.end_mark_id, 1, 2]], device=self.device)
+        positions = torch.arange(3, device=self.device)[None]
+        was_training = self.base_model.training
+        self.base_model.eval()
+        with torch.no_grad():
+            expected = self.base_model(input_ids=ids, position_ids=positions, use_cache=False).logits.float()
+            actual = self.logits(self.hidden(ids, position_ids=positions))
+        self.base_model.train(was_training)
+        if not torch.allclose(expected, actual, atol=1e-3, rtol=1e-3):
+            name = type(self.base_model).__name__
+            raise SlmagentError(f"{name} changes its logits after the output layer (scaling or soft-capping); not supported")
+
+
+def choose_device(device: str | None = None) -> torch.device:
+    """The given device, or CUDA when there is one, else the CPU."""
+    return torch.device(device) if device else torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def load_policy(
+    path_or_name: str | Path, *, adapter: str | Path | None = None, device: str | None = None, dtype: str = "float32"
+) -> Policy:
+    """Loads a model for rollouts or training.
+
+    Args:
+        path_or_name: A folder, a short name of `slmagent models list`, or a hub id. A folder that holds an adapter only is loaded
+            onto the base model that the adapter names.
+        adapter: A folder with a LoRA adapter to put on top.
+        device: `cpu`, `cuda`, ...; None takes CUDA when present.
+        dtype: Of the weights, `float32` or `bfloat16`.
+
+    Raises:
+        SlmagentError: Nothing loadable is there.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from slmagent.agents.models import resolve
+
+    folder = Path(resolve(str(path_or_name)))
+    if adapter is None and (folder / "adapter_config.json").is_file():
+        import json
+
+        adapter = folder
+        folder = Path(resolve(json.loads((folder / "adapter_config.json").read_text())["base_model_name_or_path"]))
+    if dtype not in ("float32", "bfloat16"):
+        raise SlmagentError(f"unknown dtype {dtype!r}; expected 'float32' or 'bfloat16'")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype), attn_implementation="sdpa")
+        if adapter is not None:
+            from peft import PeftModel
+
+            model = PeftModel.from_pretrained(model, str(adapter), is_trainable=False)
+    except (OSError, ValueError, KeyError) as problem:
+        raise SlmagentError(f"cannot load the model at {folder}: {str(problem).splitlines()[0]}") from problem
+    model.to(choose_device(device))
+    model.eval()
+    return Policy(model, tokenizer)

@@ -1,0 +1,369 @@
+"""Token-exact rollouts of a local model, many episodes at once.
+
+The ids that were sampled are the ids in the trajectory: an action's tokens are appended as they were drawn, the environment's answer
+as the template's delta, and nothing is encoded twice. Every episode keeps its own keys and values for its whole life, so a turn costs
+only its new tokens; the part of the prompt that all tasks share is computed once, and a group's prompt once for all its members.
+Episodes do not wait for each other: as soon as one ends, the next takes its row.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from slmagent.agents.generation import Generator, common_prefix, sample, seeded
+from slmagent.agents.kv_cache import KeyValues
+from slmagent.agents.policy import Policy
+from slmagent.types import EpisodeRequest, Message, StopReason, Trajectory, TrajectoryStatus, Turn
+
+logger = logging.getLogger(__name__)
+MakeEnv = Callable[[EpisodeRequest], gymnasium.Env[Any, Any]]
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingConfig:
+    """How actions are drawn."""
+
+    temperature: float = 1.0
+    """Divides the scores before sampling; 0 is greedy."""
+    max_new_tokens: int = 96
+    """Longest action in tokens; a longer one is cut and given an end mark that is not trained."""
+    max_context: int = 1024
+    """Longest episode in tokens; one that would grow past it is cut there."""
+    batch_size: int = 32
+    """Episodes played at once."""
+
+
+def make_default_env(request: EpisodeRequest) -> gymnasium.Env[Any, Any]:
+    """`gymnasium.make` with the request's level and split."""
+    return gymnasium.make(request.env_id, level=request.level, split=request.split, disable_env_checker=True)
+
+
+@dataclass(slots=True)
+class _Episode:
+    """An episode while it is played."""
+
+    request: EpisodeRequest
+    env: gymnasium.Env[Any, Any]
+    observation: Sequence[Message]
+    info: dict[str, Any]
+    rng: np.random.Generator
+    token_ids: list[int]
+    loss_mask: list[int]
+    logprobs: list[float]
+    turns: list[Turn] = field(default_factory=list)
+    turn_start: int = 0
+    terminated: bool = False
+    truncated: bool = False
+    stop_reason: StopReason = "error"
+    status: TrajectoryStatus = "ok"
+    error: str | None = None
+
+    def append(self, token_ids: Sequence[int]) -> None:
+        """Adds tokens that were not sampled."""
+        self.token_ids += token_ids
+        self.loss_mask += [0] * len(token_ids)
+        self.logprobs += [0.0] * len(token_ids)
+
+    def append_sampled(self, token_id: int, logprob: float) -> None:
+        self.token_ids.append(token_id)
+        self.loss_mask.append(1)
+        self.logprobs.append(logprob)
+
+    def finished(self, temperature: float) -> Trajectory:
+        return Trajectory(
+            token_ids=tuple(self.token_ids),
+            loss_mask=tuple(self.loss_mask),
+            logprobs=tuple(self.logprobs),
+            turns=tuple(self.turns),
+            messages=tuple(self.observation),
+            env_id=self.request.env_id,
+            scenario_id=self.info.get("scenario_id", self.request.scenario_id),
+            level=self.request.level,
+            split=self.request.split,
+            seed=self.request.sampling_seed,
+            user_seed=self.request.user_seed,
+            group_id=self.request.group_id,
+            temperature=temperature,
+            terminated=self.terminated,
+            truncated=self.truncated,
+            stop_reason=self.stop_reason,
+            success=self.status == "ok" and bool(self.info.get("success", False)),
+            status=self.status,
+            error=self.error,
+        )
+
+
+def rollout(
+    policy: Policy,
+    requests: Sequence[EpisodeRequest],
+    *,
+    sampling: SamplingConfig | None = None,
+    make_env: MakeEnv | None = None,
+    on_progress: Progress | None = None,
+) -> list[Trajectory]:
+    """Plays episodes with a local model.
+
+    An environment that raises ends its episode with status `env_error`; the others go on.
+
+    Args:
+        policy: The model; put into evaluation mode, no gradients.
+        requests: The episodes; members of a group (same scenario and user seed) should stand together.
+        sampling: Temperature and limits.
+        make_env: Makes the environment of a request; `gymnasium.make` with level and split by default.
+        on_progress: Called with (episodes done, episodes in all, tokens sampled so far).
+
+    Returns:
+        One trajectory per request, in the order of the requests.
+
+    Raises:
+        ValueError: A limit that cannot be met (an empty action, a context beyond what the model was made for).
+    """
+    sampling = sampling or SamplingConfig()
+    _check(sampling, policy)
+    was_training = policy.model.training
+    policy.model.eval()
+    try:
+        with torch.inference_mode():
+            return _Rollout(policy, requests, sampling, make_env or make_default_env, on_progress).run()
+    finally:
+        policy.model.train(was_training)
+
+
+def _check(sampling: SamplingConfig, policy: Policy) -> None:
+    if sampling.temperature < 0 or sampling.max_new_tokens < 1 or sampling.batch_size < 1:
+        raise ValueError(f"expected temperature >= 0, max_new_tokens >= 1 and batch_size >= 1, actual {sampling}")
+    if not 1 <= sampling.max_context <= policy.max_positions:
+        raise ValueError(
+            f"expected max_context between 1 and the model's {policy.max_positions}, actual {sampling.max_context}"
+        )
+
+
+class _Rollout:
+    """One call of `rollout`: rows of the cache, and which episode lives in each."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        requests: Sequence[EpisodeRequest],
+        sampling: SamplingConfig,
+        make_env: MakeEnv,
+        on_progress: Progress | None,
+    ) -> None:
+        self.policy, self.sampling, self.make_env, self.on_progress = policy, sampling, make_env, on_progress
+        self.requests = requests
+        self.results: list[Trajectory | None] = [None] * len(requests)
+        self.pending = deque(range(len(requests)))
+        self.live: list[tuple[int, _Episode]] = []
+        self.idle_envs: dict[tuple[str, int, str], list[gymnasium.Env[Any, Any]]] = {}
+        rows = min(sampling.batch_size, len(requests))
+        self.generator = Generator(policy, max(rows, 1), sampling.max_context + sampling.max_new_tokens + 1)
+        self.prompts = _Prompts(requests)
+        self.sampled_tokens = 0
+
+    def run(self) -> list[Trajectory]:
+        self.next_tokens: list[int] = []
+        while self.pending or self.live:
+            while self.pending and len(self.live) < self.generator.cache.num_rows:
+                self._admit(self.pending.popleft())
+            if not self.live:
+                continue
+            logits_BV = self.generator.step(self.next_tokens)
+            self._continue(logits_BV)
+        return [result for result in self.results if result is not None]
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def _admit(self, index: int) -> None:
+        """Starts an episode in the next free row and plays it up to a token that needs a step."""
+        request = self.requests[index]
+        episode = self._reset(request)
+        if episode is None:
+            self._done(index, self._failed(request))
+            return
+        row = len(self.live)
+        prompt = self.policy.chat.encode_prompt(episode.observation)
+        episode.append(prompt)
+        self.live.append((index, episode))
+        self.next_tokens.append(0)
+        if len(prompt) >= self.sampling.max_context:
+            episode.truncated, episode.stop_reason = True, "context_full"
+            self._release(row)
+            return
+        logits_V = self.prompts.prefill(self.generator, row, request, prompt)
+        episode.turn_start = len(prompt)
+        self._draw([row], logits_V[None])
+
+    def _continue(self, logits_BV: Tensor) -> None:
+        self._draw(list(range(len(self.live))), logits_BV)
+
+    def _draw(self, rows: list[int], logits_BV: Tensor) -> None:
+        """Samples a token for each row; rows whose turn ends there play on in their environment."""
+        uniforms = [float(self.live[row][1].rng.random()) for row in rows] if self.sampling.temperature > 0 else []
+        tokens, logprobs = sample(logits_BV, self.sampling.temperature, uniforms)
+        self.sampled_tokens += len(rows)
+        ended: list[tuple[int, StopReason]] = []
+        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
+            episode = self.live[row][1]
+            episode.append_sampled(token, logprob)
+            self.next_tokens[row] = token
+            if token in self.policy.chat.stop_ids:
+                ended.append((row, "eos"))
+            elif len(episode.token_ids) >= self.sampling.max_context:
+                ended.append((row, "context_full"))
+            elif len(episode.token_ids) - episode.turn_start >= self.sampling.max_new_tokens:
+                ended.append((row, "length"))
+        # From the last row down: releasing a row moves the last live one into it.
+        for row, reason in reversed(ended):
+            self._end_turn(row, reason)
+
+    def _end_turn(self, row: int, reason: StopReason) -> None:
+        _, episode = self.live[row]
+        reply = self._play(episode, reason)
+        if reply is None:
+            self._release(row)
+            return
+        chat = self.policy.chat
+        unfed = [episode.token_ids[-1]]
+        closing = [] if unfed[0] == chat.end_mark_id else [chat.end_mark_id]
+        delta = [*closing, *chat.encode_delta(reply)]
+        if len(episode.token_ids) + len(delta) >= self.sampling.max_context:
+            episode.truncated, episode.stop_reason = True, "context_full"
+            self._release(row)
+            return
+        episode.append(delta)
+        episode.turn_start = len(episode.token_ids)
+        logits_V = self.generator.prefill(row, unfed + delta)
+        self._draw([row], logits_V[None])
+
+    def _release(self, row: int) -> None:
+        """Takes a finished episode out; the last live row moves into its place."""
+        index, episode = self.live[row]
+        key = (episode.request.env_id, episode.request.level, episode.request.split)
+        self.idle_envs.setdefault(key, []).append(episode.env)
+        last = len(self.live) - 1
+        if row != last:
+            self.generator.cache.move(last, row)
+            self.live[row] = self.live[last]
+            self.next_tokens[row] = self.next_tokens[last]
+        self.live.pop()
+        self.next_tokens.pop()
+        self._done(index, episode.finished(self.sampling.temperature))
+
+    def _done(self, index: int, trajectory: Trajectory) -> None:
+        self.results[index] = trajectory
+        if self.on_progress is not None:
+            done = sum(result is not None for result in self.results)
+            self.on_progress(done, len(self.results), self.sampled_tokens)
+
+    # ---- environments -------------------------------------------------------------------------------------------
+
+    def _reset(self, request: EpisodeRequest) -> _Episode | None:
+        key = (request.env_id, request.level, request.split)
+        try:
+            idle = self.idle_envs.get(key)
+            env = idle.pop() if idle else self.make_env(request)
+            options = {"scenario_id": request.scenario_id, "user_seed": request.user_seed}
+            observation, info = env.reset(seed=request.user_seed, options=options)
+        except Exception as problem:
+            logger.exception("reset of %s failed", request.scenario_id)
+            self._problem = f"{type(problem).__name__}: {problem}"
+            return None
+        return _Episode(request, env, observation, info, seeded(request.sampling_seed), [], [], [])
+
+    def _failed(self, request: EpisodeRequest) -> Trajectory:
+        env: Any = None
+        episode = _Episode(request, env, (), {}, seeded(0), [], [], [], status="env_error", error=self._problem)
+        return episode.finished(self.sampling.temperature)
+
+    def _play(self, episode: _Episode, reason: StopReason) -> str | None:
+        """Gives the finished action to the environment; returns its reply, or None when the episode is over."""
+        stop = len(episode.token_ids)
+        text = self.policy.chat.decode_action(episode.token_ids[episode.turn_start : stop])
+        anchor = str(episode.info.get("anchor", ""))
+        try:
+            observation, reward, terminated, truncated, info = episode.env.step(text)
+        except Exception as problem:
+            logger.exception("step of %s failed", episode.request.scenario_id)
+            episode.status, episode.error = "env_error", f"{type(problem).__name__}: {problem}"
+            return None
+        action = info.get("action", {})
+        episode.turns.append(
+            Turn(
+                start=episode.turn_start,
+                stop=stop,
+                text=text,
+                kind=action.get("kind", "speak"),
+                stop_reason=reason,
+                reward=float(reward),
+                reward_components=info.get("reward_components", {}),
+                anchor=anchor,
+                parse_error=action.get("error"),
+                events=tuple(info.get("events", ())),
+            )
+        )
+        episode.observation, episode.info = observation, info
+        episode.terminated, episode.truncated = bool(terminated), bool(truncated)
+        if terminated or truncated:
+            episode.stop_reason = info.get("stop_reason") or ("finished" if terminated else "max_turns")
+            return None
+        if reason == "context_full":
+            episode.truncated, episode.stop_reason = True, "context_full"
+            return None
+        return observation[-1]["content"]
+
+
+class _Prompts:
+    """Computes each prompt once for all members of its group, and the beginning that all prompts share once for all."""
+
+    def __init__(self, requests: Sequence[EpisodeRequest]) -> None:
+        self.waiting = Counter(_task(request) for request in requests)
+        self.groups: dict[tuple[str, str, int], tuple[KeyValues, Tensor]] = {}
+        self.last_prompt: dict[tuple[str, int, str], list[int]] = {}
+        self.shared: dict[tuple[str, int, str], tuple[list[int], KeyValues]] = {}
+
+    def prefill(self, generator: Generator, row: int, request: EpisodeRequest, prompt: list[int]) -> Tensor:
+        """Puts a prompt into a row; returns the scores behind it, [vocab]."""
+        task = _task(request)
+        self.waiting[task] -= 1
+        if task in self.groups:
+            states, logits_V = self.groups[task]
+            generator.start(row, states)
+            if not self.waiting[task]:
+                del self.groups[task]
+            return logits_V
+        logits_V = self._first(generator, row, request, prompt)
+        if self.waiting[task]:
+            self.groups[task] = (generator.cache.copy_out(row), logits_V)
+        return logits_V
+
+    def _first(self, generator: Generator, row: int, request: EpisodeRequest, prompt: list[int]) -> Tensor:
+        """The second prompt of a kind shows how much of it is shared; from then on that part is copied."""
+        kind = (request.env_id, request.level, request.split)
+        if kind in self.shared:
+            tokens, states = self.shared[kind]
+            if prompt[: len(tokens)] == tokens and len(tokens) < len(prompt):
+                generator.start(row, states)
+                return generator.prefill(row, prompt[len(tokens) :])
+        previous = self.last_prompt.get(kind)
+        self.last_prompt[kind] = prompt
+        generator.start(row)
+        shared = min(common_prefix([previous, prompt]), len(prompt) - 1) if previous else 0
+        if shared and kind not in self.shared:
+            generator.prefill(row, prompt[:shared])
+            self.shared[kind] = (prompt[:shared], generator.cache.copy_out(row))
+            return generator.prefill(row, prompt[shared:])
+        return generator.prefill(row, prompt)
+
+
+def _task(request: EpisodeRequest) -> tuple[str, str, int]:
+    return request.env_id, request.scenario_id, request.user_seed
