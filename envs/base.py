@@ -155,6 +155,10 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             evidence: Write the one line that justifies a call before the call.
         """
 
+    def _await(self) -> str | None:
+        """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
+        return None
+
     # ---- for subclasses to use ----------------------------------------------------------------------------------
 
     def _record(self, kind: str, **details: Any) -> None:
@@ -168,9 +172,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Starts an episode.
 
         Args:
@@ -251,7 +253,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
         if parsed.error is not None:
             self._record("malformed_call", error=parsed.error)
-            return "tool", _tool_response(f"error: {parsed.error}"), None
+            return self._waited(_tool_response(f"error: {parsed.error}"))
         if parsed.calls:
             return self._run_calls(parsed)
         heard = self._hear(parsed.text)
@@ -276,7 +278,12 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
                 break
         if len(parsed.calls) > MAX_CALLS_PER_ACTION:
             results.append(_tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
-        return "tool", "\n".join(results), None
+        return self._waited("\n".join(results))
+
+    def _waited(self, results: str) -> tuple[ActionKind, str | None, StopReason | None]:
+        """What follows on an action with calls, unless the user loses patience over it."""
+        farewell = None if self._vetoed else self._await()
+        return ("tool", results, None) if farewell is None else ("tool", f"{results}\n{farewell}", "user_left")
 
     def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
         if self._vetoed:

@@ -64,5 +64,3 @@ class Unicode(gymnasium.Space[str]):
 
     def __repr__(self) -> str:
         return f"Unicode({self.max_length})"
-
-

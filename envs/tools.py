@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin
@@ -55,19 +56,25 @@ class ToolBox:
             canonical = tool.tool_name()
             self.tools[renamed.get(canonical, canonical)] = tool
         self.shown_names = {tool.tool_name(): shown for shown, tool in self.tools.items()}
+        self._schemas_json: str | None = None
 
     def signatures(self) -> str:
         """One line a tool: `get_weather(city: str, date: str): the forecast for a city and day`."""
-        return "\n".join(
-            f"{shown}({_arguments(tool)}): {tool.description().rstrip('.')}" for shown, tool in self.tools.items()
-        )
+        return "\n".join(f"{shown}({_arguments(tool)}): {tool.description().rstrip('.')}" for shown, tool in self.tools.items())
 
     def schemas(self) -> list[dict[str, Any]]:
         """OpenAI-style function schemas, fresh objects at each call."""
-        return [
-            {"type": "function", "function": {"name": shown, "description": tool.description(), "parameters": _schema(tool)}}
-            for shown, tool in self.tools.items()
-        ]
+        if self._schemas_json is None:
+            self._schemas_json = json.dumps(
+                [
+                    {
+                        "type": "function",
+                        "function": {"name": shown, "description": tool.description(), "parameters": _schema(tool)},
+                    }
+                    for shown, tool in self.tools.items()
+                ]
+            )
+        return json.loads(self._schemas_json)
 
     def read(self, call: ToolCall) -> Tool:
         """Checks a call against its tool.
