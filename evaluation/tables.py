@@ -1,0 +1,101 @@
+"""Results as tables: the words and numbers of a cell, and the table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from slmagent.evaluation.comparison import Comparison
+from slmagent.evaluation.results import EvalResult
+from slmagent.evaluation.statistics import Interval
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NOT_KNOWN = "-"
+
+
+def percent(interval: Interval | None) -> str:
+    """A rate with its interval: `71 % [57, 82]`; one decimal where the sample is large enough to carry it."""
+    if interval is None:
+        return NOT_KNOWN
+    digits = 1 if interval.n >= 500 else 0
+    return _with_ends(interval, lambda value: f"{100 * value:.{digits}f}", unit=" %")
+
+
+def number(interval: Interval | None, digits: int = 2) -> str:
+    """A mean with its interval: `1.23 [1.10, 1.36]`."""
+    return NOT_KNOWN if interval is None else _with_ends(interval, lambda value: f"{value:.{digits}f}")
+
+
+def points(interval: Interval) -> str:
+    """A difference of rates in percentage points, signed: `+21 [+9, +33]`."""
+    digits = 1 if interval.n >= 500 else 0
+    return _with_ends(interval, lambda value: f"{_no_minus_zero(100 * value, digits):+.{digits}f}")
+
+
+def p_value(p: float) -> str:
+    """`p < 0.001` or `p = 0.023`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def results_table(results: Sequence[EvalResult], *, title: str | None = None) -> Table:
+    """One row a policy, for `rich.print`."""
+    from rich.table import Table
+
+    confidence = f"{100 * results[0].success.confidence:g} % CI" if results else "CI"
+    table = Table(title=title, title_justify="left", caption=errors_note(results), caption_justify="left")
+    table.add_column("policy", overflow="fold")
+    for heading in (f"success [{confidence}]", f"return [{confidence}]", "turns", "tokens", "violations", "episodes"):
+        table.add_column(heading, justify="right")
+    for result in results:
+        table.add_row(
+            row_label(result),
+            percent(result.success),
+            number(result.mean_return),
+            f"{result.turns.estimate:.1f}",
+            NOT_KNOWN if result.tokens is None else f"{result.tokens.estimate:.0f}",
+            f"{100 * result.violations.estimate:.0f} %",
+            str(result.episodes),
+        )
+    return table
+
+
+def comparisons_table(comparisons: Sequence[Comparison]) -> Table:
+    """One row a pair of policies, for `rich.print`."""
+    from rich.table import Table
+
+    confidence = f"{100 * comparisons[0].difference.confidence:g} % CI" if comparisons else "CI"
+    table = Table(title="paired, on the same tasks", title_justify="left")
+    for heading in ("pair", f"success, points [{confidence}]", "test", "wins : losses", "verdict"):
+        table.add_column(heading, justify="left" if heading in ("pair", "verdict", "test") else "right", overflow="fold")
+    for comparison in comparisons:
+        table.add_row(
+            f"{comparison.label_a} - {comparison.label_b}",
+            points(comparison.difference),
+            f"{p_value(comparison.p_value)}, {comparison.test}",
+            f"{comparison.wins} : {comparison.losses} of {comparison.tasks}",
+            comparison.verdict,
+        )
+    return table
+
+
+def row_label(result: EvalResult) -> str:
+    """The policy's label, with the number of training seeds when there are several."""
+    return f"{result.label} ({len(result.runs)} seeds)" if len(result.runs) > 1 else result.label
+
+
+def errors_note(results: Sequence[EvalResult]) -> str | None:
+    """What has to be said about failed episodes; None when there were none."""
+    failed = [f"{result.errors} of {result.label}" for result in results if result.errors]
+    return f"failed episodes, left out: {', '.join(failed)}" if failed else None
+
+
+def _with_ends(interval: Interval, show: Callable[[float], str], unit: str = "") -> str:
+    if interval.low is None or interval.high is None:
+        return f"{show(interval.estimate)}{unit}"
+    return f"{show(interval.estimate)}{unit} [{show(interval.low)}, {show(interval.high)}]"
+
+
+def _no_minus_zero(value: float, digits: int) -> float:
+    return 0.0 if round(value, digits) == 0 else value
