@@ -1,192 +1,235 @@
-"""Wordings by which a message asks, proposes, refuses, apologises ... whatever the domain. Data for `understanding`.
+"""Wordings by which a message asks, proposes, refuses, apologises ... whatever the domain: the data of `understanding`.
 
-Phrase syntax: see `phrases`. Kinds that open a scope (what follows belongs to it until the next one): `wh` and `request` ask for what they
-name, `confirm` asks for it or, when it names nothing, for agreement, `propose` asks for agreement to an action, `offer` to a harmless step
-(a search), `state` and `waive` ask for nothing. The others only set flags.
+Phrase syntax: see `phrases`. The kinds in `SCOPES` open a scope: what follows in the sentence belongs to it until the next
+one opens. `wh` and `request` ask for the facts they name; `aux` too, but only in a question; `confirm` and `about` ask for what
+they name and, naming nothing, for agreement; `propose` asks for agreement to an action; `offer` to a harmless step; `state`
+and `waive` ask for nothing. The other kinds only set flags.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-SCOPES = frozenset({"wh", "request", "confirm", "propose", "offer", "state", "waive"})
+SCOPES = frozenset({"wh", "request", "aux", "confirm", "about", "propose", "offer", "state", "waive"})
+
+AGREEMENT_TAGS = frozenset({"ok", "okay", "alright", "agreed", "deal", "yes", "no", "fine", "good", "great"})
+"""Last words of a question that ask for agreement ("I book it now, ok?")."""
+CHECK_TAGS = frozenset({"right", "correct", "true", "accurate"})
+"""Last words of a question that ask whether something said is right."""
+CONDITIONS = frozenset({"until", "unless", "without"})
+"""In their company "I cannot" is no refusal ("I cannot search without the date")."""
+LIST_WORDS = frozenset({"following", "information", "info", "details", "questions"})
+"""A request with one of these, or with a colon at its end, covers the list below it."""
 
 _ACT = (
     "book|reserve|buy|purchase|order|cancel|change|modify|update|move|rebook|pay|proceed|continue|finalize|finalise|complete|confirm|"
-    "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add"
+    "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|use"
 )
 _LOOK = (
-    "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|explore|wait|compare|tell|give|provide|send|explain"
+    "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|recommend|explore|wait|compare|tell|give|provide|send|"
+    "explain|assist"
 )
+_TELL = (
+    "tell|give|provide|specify|state|share|supply|indicate|mention|clarify|enter|input|type|submit|include|fill|write|list|say|"
+    "choose|select|pick|send|answer|reply|advise|inform|describe|name"
+)
+_WANT = "want|like|need|prefer|wish|require|expect|love|care"
 _MODAL = "shall|should|may|can|could|must"
 _AUX = "do|does|did|is|are|was|will|would|should|can|could|shall|may|have|has|must"
+_GOOD = (
+    "ok|okay|fine|alright|right|good|acceptable|agreeable|suitable|correct|happy|satisfied|convenient|great|perfect|possible|"
+    "interesting|enough"
+)
+_ITEM = "flight|hotel|option|choice|price|fee|total|offer|room|one|booking|plan|change|itinerary|details|fare|cost"
+_KNOW = "know|have|ask|get|hear|learn|understand|obtain|collect|clarify|see"
+_OWN = "your|the|a|an|its"
 
 CUES: Mapping[str, tuple[str, ...]] = {
     "wh": (
-        f"^ what|which|where|when|who|whom|how {_AUX}",
-        "^ what|which|whose",
-        "^ where to|from",
-        "^ who|whom",
-        "^ where and when",
-        "^ when and where",
-        "how many|much|long|often",
-        "what kind|type|sort|time|date|day|name|class|city|airport|area|budget|reason",
-        "at|on|in|by|from|to|for|under|until|till what|which|whose|where|when",
-        "from where|when",
-        "to where",
-        "^ why",
+        f"^ what|which|where|when|who|whom|how|why {_AUX}",
+        "^ what|which|whose|why|who|whom|how",
+        "^ where to|from|and|in|should|exactly",
+        "^ when and|exactly|you",
+        "how many|much|long|often|early|late|expensive",
+        "what kind|type|sort|time|date|day|name|class|city|airport|area|budget|reason|number",
+        "at|on|in|by|from|to|for|under|until|till|with|of what|which|whose|where|when|whom",
     ),
     "request": (
         "tell|give|send|show|provide me|us",
-        "provide|specify|state|share|supply|indicate|mention|clarify|enter|input|type|submit|include|fill|write|list the|your|a|an|which|what",
-        "please tell|give|provide|specify|state|share|supply|indicate|mention|clarify|enter|input|type|submit|include|fill|write|list|say|"
-        "choose|select|pick|send|answer|reply|advise|add|inform|let|help",
-        "^ give|say|choose|select|pick|name|send|answer your|the|a|me",
+        f"{_TELL} {_OWN}|which|what|where|when|how|me",
+        f"please {_TELL}|add|let|help|be",
         "let me|us know",
-        "need your|the|a|an|some|more|any|following|to know|have|ask|get|hear|learn|understand",
-        "need to know|have|ask|get|hear|learn|understand|obtain|collect|clarify",
-        "needs|needed your|the",
-        "require|requires your|the|a|some|to know",
-        "want|wish|like to know|ask|hear|learn|understand",
-        "would need|require",
-        "^ do|does|did|are|is|have|has|will|would|can|could|should|may you|your|there|it|i|we|this|that|the",
-        "^ any",
-        "do|have|are|would you have|want|need|prefer|wish|like|care|mind|know|travel|travelling|traveling|fly|flying|looking|ok|okay",
-        "you would like|prefer|want",
-        "may|can|could i|we have|know|ask|get|please|see|take",
-        "can|could|would|will you please|tell|give|provide|share|specify|state|supply|say|send|let|clarify|confirm|also|kindly|possibly",
+        "need|want _ from you",
+        f"need {_OWN}|some|any|following|which|what|also",
+        f"need to {_KNOW}",
+        f"i|we have to {_KNOW}",
+        f"needs|needed|requires|require {_OWN}|some|to",
+        f"{_WANT} to know|ask|hear|learn",
+        f"would need|require|like {_OWN}",
+        f"do|have|are|would|did|will|can|could|may you {_WANT}|have|mind|know|travel|fly|looking",
+        "^ do|does|did|are|have|will|would|can|could|should|may you",
+        f"may|can|could i|we {_KNOW}|please|take",
+        f"can|could|would|will you {_TELL}|please|let|also|kindly|possibly",
         "kindly",
+        "^ any",
         "without knowing|your|a|the",
-        "until|unless|once|when|if|after you tell|give|provide|share|specify|told|gave|say|choose|have",
-        "if you tell|give|provide|share|say|specify|let",
-        "waiting|wait for your",
-        "asking|ask for|about|you",
-        "^ which one",
-        "missing|lack|lacking",
-        "still need|missing|unclear|unknown|open",
-        "not know|sure|clear your|the|what|which|where|when|how|about",
+        f"until|unless|once|if|after you {_TELL}|told|gave|have|let",
+        "wait|waiting|ask|asking for your|the",
+        "ask you|about",
+        "missing|lack|lacking|unclear|unknown",
+        f"not {_KNOW}|catch|sure|clear your|the|what|which|where|when|how|about",
         "wonder|wondering",
+        "remains|left is",
+    ),
+    "aux": (
+        f"you {_WANT}",
+        "^ is|are|does|do|will|would|should|can|could|has|have|was|must|shall|may there|it|this|that|the|a|an|your|one|i|we|these|they",
+        "^ is|are|does|do|will|would|should|can|could|has|have|was",
     ),
     "confirm": (
         "^ confirm",
-        "please confirm",
-        "can|could|would|will|do you confirm",
-        "you please confirm",
-        "need you to confirm",
+        "please|kindly|you|me|to confirm",
+        "do|can|could|would|will you confirm",
+        "can|could|would|will you please confirm",
         "your confirmation",
-        "kindly confirm",
     ),
+    "about": ("how|what about",),
     "propose": (
         f"{_MODAL} i|we {_ACT}",
-        f"{_MODAL} i|we please|now|then|also|just|really {_ACT}",
+        f"{_MODAL} i|we please|now|then|also|just|really|therefore {_ACT}",
         f"{_MODAL} i|we go ahead|on|forward|for|with",
-        f"want|like|need|prefer|wish|allow me|us to {_ACT}",
-        f"want|like|need|prefer|wish|allow me|us to go ahead|on|with|forward",
-        f"want|like|need|prefer|wish|allow|let me|us {_ACT}",
-        "do|would|are|if|so you agree|accept|approve|authorize|authorise",
+        f"{_WANT} me|us to {_ACT}",
+        f"{_WANT} me|us to go ahead|on|with|forward",
+        f"{_WANT} that i|we {_ACT}|go|should",
+        f"{_WANT} i|we {_ACT}|go|should",
+        f"do|would|if|will|should|did you {_WANT} me|us to {_ACT}",
+        f"do|would|if|will|should|did you {_WANT} me|us to go ahead|on|with|forward",
+        f"do|would|if|will|should|did you {_WANT} that i|we {_ACT}|go|should",
+        f"do|would|if|will you {_WANT} to {_ACT}",
+        f"do|would|if|will you {_WANT} to go ahead|on|with|for|forward",
+        f"do|would|if|will you {_WANT} this|that|it",
+        f"allow|permit|let me|us to {_ACT}",
+        "you agree|accept|approve|authorize|authorise|consent",
+        "do|can|could|would|will you agree|accept|approve|authorize|authorise|consent",
         "your approval|agreement|permission|consent|authorization|go-ahead",
-        f"would|do|if|will you like|want|wish|prefer to {_ACT}",
-        "would|do|if you like|want|wish to go ahead|on|with|for|forward",
         f"ready|happy|fine|ok|okay|sure|willing to {_ACT}",
         "ready|happy|fine|ok|okay to go ahead|for|with",
-        "is|are|be it|this|that|you|everything|all|these ok|okay|fine|alright|good|acceptable|agreeable|suitable|correct|right|happy|satisfied",
-        "are you sure|certain|happy|satisfied|ok|okay|fine|good with|about|that|you|if",
-        "are you ok|okay|fine|happy|good|sure|satisfied|ready",
-        "ok|okay|fine|alright|good if|that i|we",
-        "does|do|would|will that|this|it|these work|suit|sound|look|fit|do|help|be",
-        "sound|sounds|look|looks good|ok|okay|fine|right|great",
+        f"is|are|was this|that|it|everything|all|these|both _ {_GOOD}",
+        f"if this|that|it is {_GOOD}",
+        f"is|are the {_ITEM} _ {_GOOD}",
+        "are you sure|certain|happy|satisfied|ok|okay|fine|good|ready|comfortable",
+        f"ok|okay|fine|alright|good|acceptable if|that i|we {_ACT}|go",
+        "does|do|would|will|can this|that|it|these _ work|suit|sound|look|fit",
+        f"does|do|would|will the {_ITEM} _ work|suit|sound|look|fit",
+        f"would|will|can this|that|it|these _ be {_GOOD}",
+        "^ sound|sounds good|ok|okay|fine|right|great",
         "yes or no",
-        "say|reply|answer|type|write|respond with|yes",
-        "just|please say yes",
-        "how|what about",
-        "if you agree|approve|accept|confirm|wish|like",
-        "tell|let me know if|whether i|we should|can|may|shall",
-        "tell me if|whether i|we should|can|may|shall",
-        "agreed",
-        "please agree|approve|authorize|authorise",
-        f"i|we {_MODAL} {_ACT}",
+        "say|reply|answer|type|write|respond|with yes",
+        "please say|reply|answer|type|write|respond yes",
+        "please say|reply|answer|type|write|respond with yes",
+        f"tell|let|inform me|us if|whether i|we {_MODAL}",
+        f"let me|us know if|whether i|we {_MODAL}",
+        f"let me|us know if|whether you {_WANT} me|us to {_ACT}",
+        f"let me|us know if|whether you {_WANT} to {_ACT}",
+        "let me|us know if|whether this|that|it _ works|ok|okay|fine|suits|good",
+        "please agree|approve|authorize|authorise|accept",
     ),
     "offer": (
         f"{_MODAL} i|we {_LOOK}",
-        f"want|like|need me|us to {_LOOK}",
-        "can|may|could i|we help|assist",
-        "how can|may|could i|we help|assist",
-        "what can|may|could i|we do",
+        f"{_MODAL} i|we please|now|also|just {_LOOK}",
+        f"{_WANT} me|us to {_LOOK}",
+        f"do|would|if|will|should|did you {_WANT} me|us to {_LOOK}",
+        "would you like|want to see|hear|know",
     ),
     "state": (
-        "i|we will|have|found|see|booked|checked|am|was|did|cancelled|canceled|know|looked|can|could",
+        "i|we will|have|found|see|booked|checked|am|was|did|cancelled|canceled|know|looked",
         "then|so|and i|we will|can",
         "so that",
         "in order to",
         "here is|are",
         "there is|are",
-        "your|the|this|it|that is|are|was|has|have|will|costs|leaves|departs|arrives",
+        "this|it|that|which is|has|was|costs|leaves|departs|arrives|takes|goes|will|are",
+        "as|like you told|said|asked|wanted|wished|requested|mentioned",
     ),
     "waive": (
         "no need",
-        "not need|require|have|want to tell|your|the|give|provide|share|know|say|any",
-        "not need|require",
+        f"not need|have|want to {_TELL}|know",
+        "not need",
         "needless",
-        "already have|know",
+        "already have|know|told",
         "not necessary|needed|required",
     ),
     "refuse": (
-        "can|could|will|would|may not",
-        "cannot",
+        "i|we can|could|will|may|must not",
+        "i|we am|are not able|allowed|permitted|going",
+        "you can|may not",
+        "can|could|may|will not be changed|cancelled|canceled|refunded|modified|done|booked|transferred|accepted|processed",
+        "not be able",
         "unable to",
-        "not able|allowed|permitted|possible|eligible|authorized|authorised|refundable|changeable",
+        "not able|allowed|permitted|possible|eligible|authorized|authorised|refundable|changeable|transferable|permissible",
         "impossible",
         "against _ policy|policies|rules|terms",
-        "policy|policies|rule|rules|fare|fares|ticket|tickets do|does|will not allow|permit",
-        "not allow|permit",
+        "not allow|permit|cover|offer|grant",
         "non refundable|changeable",
         "nonrefundable",
-        "must|have to decline|refuse|reject",
-        "refuse|decline|deny|forbidden|prohibited",
+        "must|to|i|we decline|refuse|reject|deny",
+        "forbidden|forbids|forbid|prohibited|prohibits|prohibit",
         "no way to",
+        "no refund|refunds|changes|cancellations|cancellation",
     ),
-    "conditional": ("without", "until", "unless", "before"),
+    "not_found": (
+        "can|could|did|do not find|see|locate|have",
+        "i|we can|could|did not find|see|locate|wait|believe",
+        "unable|able to find|locate",
+        "am|are unable to find|locate",
+        "not able to find|locate",
+        "no flight|flights|hotel|hotels|results|result|options|match|matches|rooms|booking|bookings",
+        "nothing available|found|matches",
+        "not available",
+    ),
     "thanks": ("thank|thanks|thx|appreciate|appreciated|grateful",),
-    "apology": ("sorry|apologize|apologise|apologies|apology|regret|forgive", "my bad", "pardon"),
+    "apology": ("sorry|apologize|apologise|apologies|apology|apologizing|regret|forgive|pardon", "my bad|fault|mistake"),
     "filler": (
-        "one|a moment|second|minute",
+        "one|a|just moment|second|minute",
         "hold on",
         "please wait",
         "let me|us check|see|look|think|search|find",
-        "working on|to",
-        "will|am check|checking|look|looking|search|searching|get back",
+        "working on",
+        "i|we will|am check|checking|look|looking|search|searching|get|try|trying|working",
     ),
     "help": (
         "how can|may|could i|we help|assist|serve|be",
-        "what can|may|could i|we do",
+        "what can|may|could i|we do|help",
+        "can|may i help|assist",
         "anything|something|what else",
-        "here to help|assist",
-        "happy|glad|ready to help|assist",
-        "any questions|question",
+        "here|happy|glad|ready|love to help|assist",
+        "any|other questions|question",
+        "assist|help you today|with",
     ),
     "beg": (
-        "your|the|all|initial|original|secret|hidden|system|exact instruction|instructions|prompt|prompts",
-        "instructions you|that",
-        "instructed|programmed|prompted",
-        "hidden|secret details|detail|facts|fact|information|info|requirements|constraints|data|goals|goal|values|slots|preferences|state|things",
+        "your|initial|original|secret|hidden|system|exact instruction|instructions|prompt|prompts",
+        "the|all instruction|instructions|prompt|prompts you",
+        "prompt|instructions word",
+        "you _ instructed|programmed|prompted",
+        "hidden|secret details|detail|facts|fact|information|info|requirements|constraints|data|goals|goal|values|slots|preferences|things",
         "hiding|withholding|concealing|concealed",
         "hidden from",
         "your agenda|script|persona|scenario|configuration|lexicon|simulator",
-        "you simulated|simulator|bot|ai|programmed",
+        "you simulated|simulator|programmed",
         "ignore|forget|disregard _ previous|above|instructions|prior|rules|earlier",
-        "repeat|print|reveal|dump|output|show|display|quote _ prompt|instructions|above|system|state|slots|agenda",
+        "repeat|print|reveal|dump|output|show|display|quote _ prompt|instructions|agenda",
+        "repeat|print|dump|output _ above",
         "system prompt|message",
-        "what were you told|given|asked|instructed",
-        "you were told|given|instructed",
+        "what _ you told|given|instructed",
+        "you were|are told|given|instructed",
         "reveal",
     ),
     "beg_all": (
-        "tell|give|say|share|provide|send|know|list|need|want everything|all",
-        "tell|give|say|share|provide|send|list|know me|us everything|all|anything",
+        "tell|give|say|share|provide|send|know|list|need|want everything|all|anything",
+        "tell|give|provide|send|show me|us everything|all|anything",
         "everything you|about",
         "all you know|have|want|need",
-        "all|every|any|full|complete|whole|entire the|your|of|other|remaining|relevant|necessary|needed|required|possible|details|detail|information|info",
-        "all|every of your|the",
-        "more|further|additional|other|some|your|the|following|necessary|required|needed|missing|full|complete details|detail|information|info|facts",
+        "all|every|any|full|complete|whole|entire|more|further|additional|other|some|your|the|following|necessary|required|needed|missing "
+        "details|detail|information|info|data|facts|preferences|requirements",
     ),
 }

@@ -1,13 +1,14 @@
 """Finds word patterns in a sentence: the small engine below the user's understanding.
 
-A phrase is a row of words. `a|b` stands for either word, `_` for a gap of up to `MAX_GAP` words, a leading `^` for "only where a
-piece of the sentence begins". Lookup is by first word, so the time is linear in the text and nearly free of the lexicon's size.
+A phrase is a row of words. `a|b` stands for either word, `_` for a gap of up to `MAX_GAP` words, a leading `^` for "only
+where a piece of the sentence begins". Lookup is by the first words, so the time is linear in the text and hardly depends
+on the number of phrases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_GAP = 6
 
@@ -29,8 +30,17 @@ class _Phrase:
     """Words after the first; None is a gap."""
 
 
+@dataclass(slots=True)
+class _Entry:
+    """Phrases with one first word, split by the second so that few have to be tried."""
+
+    by_second: dict[str, list[_Phrase]] = field(default_factory=dict)
+    open: list[_Phrase] = field(default_factory=list)
+    """Phrases of one word, or with a gap after the first."""
+
+
 class PhraseIndex:
-    """Phrases with names, indexed by first word.
+    """Phrases with names, indexed by their first two words.
 
     Args:
         entries: Pairs (name, phrase); one phrase may serve several names.
@@ -40,7 +50,7 @@ class PhraseIndex:
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
-        self._by_first: dict[str, list[_Phrase]] = {}
+        self._entries: dict[str, _Entry] = {}
         for name, phrase in entries:
             words = phrase.lower().split()
             at_start = words[:1] == ["^"]
@@ -49,7 +59,10 @@ class PhraseIndex:
                 raise ValueError(f"expected a phrase that starts and ends with a word, actual {phrase!r} for {name!r}")
             rest = tuple(None if word == "_" else frozenset(word.split("|")) for word in words[1:])
             for first in words[0].split("|"):
-                self._by_first.setdefault(first, []).append(_Phrase(name, at_start, rest))
+                entry = self._entries.setdefault(first, _Entry())
+                second = rest[0] if rest else None
+                for group in [entry.open] if second is None else [entry.by_second.setdefault(word, []) for word in second]:
+                    group.append(_Phrase(name, at_start, rest))
 
     def find(self, tokens: Sequence[str], begins: Sequence[bool]) -> list[Found]:
         """Phrases in order of appearance; of those that start at one word the ones with most words count.
@@ -62,22 +75,24 @@ class PhraseIndex:
         """
         found: list[Found] = []
         used: set[int] = set()
+        last = len(tokens) - 1
         for start, token in enumerate(tokens):
-            candidates = self._by_first.get(token)
-            if not candidates or start in used:
+            entry = self._entries.get(token)
+            if entry is None or start in used:
                 continue
-            best: list[tuple[str, list[int]]] = []
-            for phrase in candidates:
+            best: dict[str, list[int]] = {}
+            most = 0
+            closed = entry.by_second.get(tokens[start + 1], ()) if start < last else ()
+            for phrase in (*closed, *entry.open):
                 if phrase.at_piece_start and not begins[start]:
                     continue
                 places = _match(tokens, start, phrase.rest)
-                if places is None or (best and len(places) < len(best[0][1])):
+                if places is None or len(places) < most:
                     continue
-                if best and len(places) > len(best[0][1]):
-                    best = []
-                best.append((phrase.name, places))
-            for name in dict.fromkeys(name for name, _ in best):
-                places = next(places for other, places in best if other == name)
+                if len(places) > most:
+                    best, most = {}, len(places)
+                best.setdefault(phrase.name, places)
+            for name, places in best.items():
                 found.append(Found(name, start, places[-1] + 1))
                 used.update(places)
         return found

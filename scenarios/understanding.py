@@ -6,12 +6,15 @@ Rules over words, no model: pure functions, any string, linear time. The domain 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from slmagent.scenarios.cues import CUES, SCOPES
+from slmagent.scenarios.cues import AGREEMENT_TAGS, CHECK_TAGS, CONDITIONS, CUES, LIST_WORDS, SCOPES
 from slmagent.scenarios.phrases import Found, PhraseIndex
+from slmagent.scenarios.sentences import Sentence, sentences_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,13 @@ class SlotPattern:
     blocks: tuple[str, ...] = ()
     """Wordings that look like this fact and are not ("hotel name" for a person's name)."""
 
+    def __hash__(self) -> int:
+        # Cheap on purpose: lexicons are cache keys at every message, and equal objects compare by identity first.
+        return hash(self.name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SlotPattern:
+        return self  # immutable
+
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
@@ -39,6 +49,8 @@ class Understanding:
     """Asks for agreement to an action ("Shall I go ahead and book FL337?")."""
     refuses: bool = False
     """Says that something cannot be done."""
+    not_found: bool = False
+    """Says that a search found nothing."""
     verifies: bool = False
     """Asks whether something said is right, without naming an action or an item to book."""
     offers: bool = False
@@ -55,50 +67,28 @@ class Understanding:
     """Announces work ("one moment, I will check")."""
     question: bool = False
     """Has a question or request in it, understood or not."""
-    empty: bool = False
-    """Has no words."""
     words: int = 0
-    """Number of words."""
+    """Number of words; 0 for silence."""
 
 
-_BREAK = re.compile(r"\?|[.!;\u2026](?=\s|$)|\n")
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|[,:()\u2013\u2014\"*]|-(?=\s)")
 _IDENTIFIER = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{3,12}\Z")
-_CONJUNCTIONS = frozenset({"and", "or", "but", "so", "also", "then", "plus", "otherwise"})
-_FILLERS = _CONJUNCTIONS | frozenset(
-    "ok okay now well please hi hello hey sure great good thanks thank you alright fine sir madam first next lastly finally oh "
-    "just first second third yes no sorry perfect wonderful certainly 1 2 3 4 5 6 7 8 9 a b c".split()
+_COMMIT = frozenset(
+    (
+        "book",
+        "booking",
+        "reserve",
+        "reservation",
+        "cancel",
+        "cancellation",
+        "change",
+        "pay",
+        "buy",
+        "purchase",
+        "proceed",
+        "rebook",
+    )
 )
-_SHORT = {
-    "im": ("i", "am"),
-    "dont": ("do", "not"),
-    "cant": ("can", "not"),
-    "cannot": ("can", "not"),
-    "whats": ("what", "is"),
-    "wheres": ("where", "is"),
-    "whens": ("when", "is"),
-    "ive": ("i", "have"),
-    "pls": ("please",),
-    "plz": ("please",),
-    "u": ("you",),
-    "ur": ("your",),
-    "wanna": ("want", "to"),
-    "wont": ("will", "not"),
-    "nonstop": ("non", "stop"),
-}
-_ENDINGS = {"m": "am", "ll": "will", "re": "are", "ve": "have", "d": "would"}
-_IS_HOSTS = frozenset("what where when who how that it there here which he she this let everything".split())
-_COMMIT = frozenset("book booking reserve reservation cancel cancellation change pay buy purchase proceed rebook".split())
-
-
-@dataclass(slots=True)
-class _Sentence:
-    tokens: list[str] = field(default_factory=list)
-    begins: list[bool] = field(default_factory=list)
-    question: bool = False
-    lists: bool = False
-    """Ends in a colon, as before a list."""
-    bullet: bool = False
+"""A message with one of these or an identifier, asking "is that right?", asks for agreement to an action."""
 
 
 def understand(text: str, lexicon: Sequence[SlotPattern]) -> Understanding:
@@ -108,26 +98,39 @@ def understand(text: str, lexicon: Sequence[SlotPattern]) -> Understanding:
         text: Any string.
         lexicon: The facts that can be asked for.
     """
-    slots = _slot_index(tuple(lexicon))
+    patterns = tuple(lexicon)
+    return _understand_short(text, patterns) if len(text) <= _REMEMBERED else _understand(text, patterns)
+
+
+_REMEMBERED = 600
+"""Longest text, in characters, whose reading is remembered: an environment and its user read each message once each."""
+
+
+@lru_cache(maxsize=512)
+def _understand_short(text: str, lexicon: tuple[SlotPattern, ...]) -> Understanding:
+    return _understand(text, lexicon)
+
+
+def _understand(text: str, lexicon: tuple[SlotPattern, ...]) -> Understanding:
+    slots = _slot_index(lexicon)
     asked: dict[str, None] = {}
     flags: set[str] = set()
-    listing = False
+    listing = committed = False
     words = 0
-    committed = False
-    for sentence in _sentences(text):
+    for sentence in sentences_of(text):
         words += len(sentence.tokens)
-        committed = committed or any(token in _COMMIT or _IDENTIFIER.match(token) for token in sentence.tokens)
+        committed = committed or any(token in _COMMIT or is_identifier(token) for token in sentence.tokens)
         listing = listing and sentence.bullet
-        names = _read(sentence, slots, flags, listing)
+        names, requests = _read(sentence, slots, flags, listing)
         asked.update(dict.fromkeys(names))
-        listing = listing or (sentence.lists and "requested" in flags)
-    verifies = "verify" in flags
-    proposes = "propose" in flags or (verifies and committed)
+        listing = listing or (requests and (sentence.lists or not LIST_WORDS.isdisjoint(sentence.tokens)))
+    proposes = "propose" in flags or ("verify" in flags and committed)
     return Understanding(
         asked=tuple(asked),
         proposes=proposes,
         refuses="refuse" in flags,
-        verifies=verifies and not proposes,
+        not_found="not_found" in flags,
+        verifies="verify" in flags and not proposes,
         offers="offer" in flags and not proposes,
         asks_help="help" in flags,
         begs="beg" in flags,
@@ -135,8 +138,7 @@ def understand(text: str, lexicon: Sequence[SlotPattern]) -> Understanding:
         thanks="thanks" in flags,
         apologises="apology" in flags,
         filler="filler" in flags,
-        question="question" in flags or bool(asked),
-        empty=words == 0,
+        question=bool(asked) or not flags.isdisjoint({"question", "propose", "verify", "offer"}),
         words=words,
     )
 
@@ -151,92 +153,76 @@ def _slot_index(lexicon: tuple[SlotPattern, ...]) -> PhraseIndex:
 _CUE_INDEX = PhraseIndex((kind, phrase) for kind, phrases in CUES.items() for phrase in phrases)
 
 
-def _sentences(text: str) -> list[_Sentence]:
-    sentences: list[_Sentence] = []
-    start = 0
-    for stop in [*_BREAK.finditer(text), None]:
-        end = len(text) if stop is None else stop.start()
-        sentence = _tokenize(text[start:end])
-        sentence.question = stop is not None and stop.group() == "?"
-        if sentence.tokens:
-            sentences.append(sentence)
-        elif sentence.question and sentences and not text[start:end].strip():
-            sentences[-1].question = True
-        start = end if stop is None else stop.end()
-    return sentences
+def is_identifier(token: str) -> bool:
+    """Whether a word looks like the id of something to book ("fl337"): 3 to 12 ASCII letters and digits, some of both."""
+    return bool(_IDENTIFIER.match(token))
 
 
-def _tokenize(text: str) -> _Sentence:
-    sentence = _Sentence()
-    stripped = text.strip()
-    sentence.bullet = stripped[:1] in "-*\u2022" if stripped else False
-    sentence.lists = stripped.endswith((":", ":**"))
-    begin = True
-    for match in _TOKEN.finditer(stripped.lower()):
-        word = match.group()
-        if not word[0].isalnum():
-            begin = True
-            continue
-        for part in _expand(word):
-            sentence.tokens.append(part)
-            sentence.begins.append(begin)
-            begin = part in _CONJUNCTIONS or (begin and part in _FILLERS)
-    sentence.bullet = sentence.bullet or (len(sentence.tokens) > 0 and sentence.tokens[0].isdigit())
-    return sentence
-
-
-def _expand(word: str) -> tuple[str, ...]:
-    word = word.replace("\u2019", "'")
-    if "'" not in word:
-        return _SHORT.get(word, (word,))
-    stem, _, ending = word.partition("'")
-    if ending == "t" and stem.endswith("n"):
-        return ({"ca": "can", "wo": "will", "sha": "shall"}.get(stem[:-1], stem[:-1]), "not")
-    if ending == "s":
-        return (stem, "is") if stem in _IS_HOSTS else (stem,)
-    if ending in _ENDINGS:
-        return (stem, _ENDINGS[ending])
-    return (stem, ending)
-
-
-def _read(sentence: _Sentence, slots: PhraseIndex, flags: set[str], listing: bool) -> list[str]:
-    """Notes what one sentence does in `flags` and returns the facts it asks for."""
-    tokens, begins = sentence.tokens, sentence.begins
-    cues = _CUE_INDEX.find(tokens, begins)
-    found = [slot for slot in slots.find(tokens, begins) if slot.name]
-    conditional = any(cue.name == "conditional" for cue in cues)
+def _read(sentence: Sentence, slots: PhraseIndex, flags: set[str], listing: bool) -> tuple[list[str], bool]:
+    """Notes in `flags` what one sentence does; returns the facts it asks for, and whether it requests anything."""
+    tokens = sentence.tokens
+    cues = _CUE_INDEX.find(tokens, sentence.begins)
+    found = [slot for slot in slots.find(tokens, sentence.begins) if slot.name]
+    conditional = not CONDITIONS.isdisjoint(tokens)
     flags.update(cue.name for cue in cues if cue.name not in SCOPES and not (cue.name == "refuse" and conditional))
-    scopes = _scopes(cues, begins, len(tokens), sentence.question or listing)
+    scopes = _scopes(cues, sentence, whole=listing or _is_form_entry(sentence, found))
     asked: list[Found] = []
-    for kind, start, stop in scopes:
-        inside = [slot for slot in found if start <= slot.start < stop]
-        if kind == "confirm":
-            kind = "propose" if not inside or any(_IDENTIFIER.match(token) for token in tokens[start:stop]) else "request"
-        elif kind == "propose" and inside and "or" in tokens[inside[0].start : stop] and "not" not in tokens[start:stop]:
-            kind = "request"
-        elif kind == "offer" and inside:
-            kind = "request"
-        if kind in ("wh", "request"):
+    kinds: set[str] = set()
+    starts = [slot.start for slot in found]
+    for scope, start, stop in scopes:
+        inside = found[bisect_left(starts, start) : bisect_left(starts, stop)]
+        kind = _act(scope, tokens[start:stop], inside)
+        kinds.add(kind)
+        if kind == "request":
             asked.extend(inside)
-            flags.update(("question", "requested"))
-        elif kind in ("propose", "offer"):
-            flags.update(("question", kind))
-    kinds = {kind for kind, _, _ in scopes}
-    if not asked and kinds and kinds <= {"wh", "request"}:
-        asked = found
-    return [slot.name for slot in sorted(asked, key=lambda slot: slot.start)]
+    if not asked and kinds == {"request"}:
+        asked = found  # "And the date, could you tell me?"
+    tag = tokens[-1]
+    if sentence.question and (tag in AGREEMENT_TAGS or tag in CHECK_TAGS) and sentence.begins[-1] and not asked:
+        kinds.add("propose" if tag in AGREEMENT_TAGS else "verify")
+    flags.update(kinds & {"propose", "offer", "verify"})
+    if "request" in kinds or sentence.question:
+        flags.add("question")
+    return [slot.name for slot in asked], "request" in kinds
 
 
-def _scopes(cues: list[Found], begins: list[bool], length: int, question: bool) -> list[tuple[str, int, int]]:
+def _is_form_entry(sentence: Sentence, found: list[Found]) -> bool:
+    """A fragment that asks by its form alone: "Date please", "Destination:"."""
+    return bool(found) and len(sentence.tokens) <= 6 and (sentence.lists or sentence.tokens[-1] == "please")
+
+
+def _scopes(cues: list[Found], sentence: Sentence, *, whole: bool) -> list[tuple[str, int, int]]:
     """Stretches (kind, start, stop) of a sentence that ask, propose or state."""
-    opening = [cue for cue in cues if cue.name in SCOPES]
-    if not opening:
-        return [("request", 0, length)] if question else []
     kept: list[Found] = []
-    for cue in opening:
-        # "Which flight shall I book?" asks for a choice; it proposes nothing.
-        if kept and kept[-1].name == "wh" and cue.name != "wh" and not begins[cue.start]:
+    for cue in cues:
+        if cue.name not in SCOPES or (cue.name == "aux" and not sentence.question):
+            continue
+        if kept and kept[-1].start == cue.start:
+            # "FL3, which is direct, ..." states; "Which is your city?" asks.
+            if {kept[-1].name, cue.name} == {"wh", "state"}:
+                kept[-1] = Found("wh" if cue.start == 0 else "state", cue.start, cue.stop)
+            continue
+        # "Which flight shall I book?" asks for a choice and proposes nothing; "no need to tell me the date" asks for nothing.
+        if kept and kept[-1].name in ("wh", "waive") and not sentence.begins[cue.start]:
             continue
         kept.append(cue)
-    stops = [cue.start for cue in kept[1:]] + [length]
+    length = len(sentence.tokens)
+    asks = any(cue.name not in ("state", "waive") for cue in kept)
+    if not asks and (whole or (sentence.question and not any(cue.name == "waive" for cue in kept))):
+        return [("request", 0, length)]
+    stops = [*(cue.start for cue in kept[1:]), length][: len(kept)]
     return [(cue.name, cue.start, stop) for cue, stop in zip(kept, stops, strict=True)]
+
+
+def _act(scope: str, tokens: list[str], inside: list[Found]) -> str:
+    """What a scope amounts to, given the facts named in it: request, propose, offer, state or waive."""
+    if scope in ("wh", "request", "aux"):
+        return "request"
+    if scope in ("confirm", "about"):
+        names_item = any(is_identifier(token) for token in tokens)
+        return "request" if inside and not names_item else "propose"
+    if scope == "propose" and inside and "or" in tokens and "not" not in tokens:
+        return "request"  # "Would you like to book economy or business?"
+    if scope == "offer" and inside:
+        return "request"  # "Shall I look for direct flights only?"
+    return scope
