@@ -116,7 +116,7 @@ def write_gguf(path: Path) -> Any:
     from gguf import GGUFWriter, TokenType
 
     model = tiny_model()
-    config = model.config
+    config: Any = model.config
     alphabet = sorted(tiny_tokenizer().get_vocab().items(), key=lambda item: item[1])
     tokens = [token for token, _ in alphabet] + ["ĠĠ"]
     tokens += [f"<unused{i}>" for i in range(config.vocab_size - len(tokens))]
@@ -305,16 +305,15 @@ class Hub(ThreadingHTTPServer):
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    server: Hub
-
     def do_HEAD(self) -> None:
         self.do_GET(body=False)
 
     def do_GET(self, *, body: bool = True) -> None:
         path = self.path.partition("?")[0]
-        self.server.asked.append(path)
+        hub: Any = self.server
+        hub.asked.append(path)
         if path.startswith("/api/models/someone/tiny"):
-            files = [{"rfilename": file.name, "size": file.stat().st_size} for file in self.server.folder.iterdir()]
+            files = [{"rfilename": file.name, "size": file.stat().st_size} for file in hub.folder.iterdir()]
             tree = [
                 {
                     "type": "file",
@@ -322,11 +321,11 @@ class HubHandler(BaseHTTPRequestHandler):
                     "size": file.stat().st_size,
                     "oid": hashlib.sha1(file.name.encode()).hexdigest(),
                 }
-                for file in self.server.folder.iterdir()
+                for file in hub.folder.iterdir()
             ]
             answer = tree if "/tree/" in path else {"id": "someone/tiny", "sha": COMMIT, "siblings": files}
             return self.answer(json.dumps(answer).encode(), "application/json", body)
-        file = self.server.folder / path.rsplit("/", 1)[-1]
+        file = hub.folder / path.rsplit("/", 1)[-1]
         if path.startswith("/someone/tiny/resolve/") and file.is_file():
             return self.answer(file.read_bytes(), "application/octet-stream", body)
         if path == "/":
@@ -352,7 +351,7 @@ class HubHandler(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(model_folder: Path) -> Iterator[Hub]:
     server = Hub(model_folder)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
