@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slmagent.scenarios.booking.records import Flight
 from slmagent.scenarios.booking.tasks import Answer
 from slmagent.scenarios.personas import PERSONAS
 
 
-def _register(persona: str) -> str:
+def _one_of(persona: str, *, terse: str, plain: str, playful: str, full: str) -> str:
     traits = PERSONAS[persona]
     if traits.humour >= 0.5:
-        return "playful"
+        return playful
     if traits.verbosity <= 0.2:
-        return "terse"
-    return "full" if traits.verbosity >= 0.8 else "plain"
-
-
-def _one_of(persona: str, **wordings: str) -> str:
-    return wordings[_register(persona)]
+        return terse
+    return full if traits.verbosity >= 0.8 else plain
 
 
 def booked_text(persona: str, flight: Flight, reference: str) -> str:
@@ -62,3 +60,82 @@ def done_text(persona: str) -> str:
         playful="All set, enjoy!",
         full="I am glad that I could help you today.",
     )
+
+
+def question_text(persona: str, missing: Sequence[str]) -> str:
+    """Asks for what the customer has not told."""
+    short = {"origin": "origin", "date": "date", "preference": "preference"}
+    long = {"origin": "where do you fly from", "date": "on which date", "preference": "what is your preference"}
+    asked = _listed([long[name] for name in missing])
+    asked = asked[0].upper() + asked[1:]
+    terse = _listed([short[name] for name in missing])
+    return _one_of(
+        persona,
+        terse=f"{terse[0].upper()}{terse[1:]}, please?",
+        plain=f"{asked}?",
+        playful=f"Great! {asked}?",
+        full=f"Thank you for your request. I will gladly help you, please tell me: {asked[0].lower()}{asked[1:]}?",
+    )
+
+
+def proposal_text(persona: str, reason: str, question: str) -> str:
+    """Gives the reason and asks for agreement."""
+    return _one_of(
+        persona,
+        terse=f"{reason}. {question}",
+        plain=f"{reason}. {question}",
+        playful=f"{reason}. {question}",
+        full=f"Thank you for waiting. {reason}. {question}",
+    )
+
+
+REFUSAL_REASONS = {
+    "fare": ("basic fares cannot be {done}", "it is a basic fare", "a basic fare stays as it is"),
+    "notice": ("it is too late, it leaves {when}", "it is too late for that", "the day before departure is too late"),
+}
+
+
+def refusal_text(persona: str, reference: str, action: str, clause: str, *, when: str, round_: int) -> str:
+    """Refuses a change or cancellation with its reason, in other words each time."""
+    done = "changed" if action == "change" else "cancelled"
+    reasons = REFUSAL_REASONS[clause]
+    reason = reasons[round_ % len(reasons)].format(done=done, when=when)
+    opening = ("", "No exception: ", "Still: ")[round_ % 3]
+    return _one_of(
+        persona,
+        terse=f"{opening}I cannot {action} {reference}, {reason}.",
+        plain=f"{opening}I am sorry, I cannot {action} {reference}, {reason}.",
+        playful=f"{opening}I can't {action} {reference}, {reason}!",
+        full=f"{opening}I am sorry to disappoint you, but I cannot {action} {reference} for you, because {reason}.",
+    )
+
+
+def changed_text(persona: str, reference: str, action: str, flight_id: str, fee: int) -> str:
+    """Says that a booking was changed or cancelled, and for how much."""
+    what = f"moved to {flight_id}" if action == "change" else "cancelled"
+    cost = f"fee EUR {fee}" if fee else "free"
+    return _one_of(
+        persona,
+        terse=f"{reference} {what}, {cost}.",
+        plain=f"Your booking {reference} is {what}, {cost}.",
+        playful=f"Done! {reference} is {what}, {cost}!",
+        full=f"Thank you for your patience. I have taken care of it: your booking {reference} is {what}, {cost}.",
+    )
+
+
+def trip_text(persona: str, flight_reference: str, hotel_reference: str) -> str:
+    """Says that flight and hotel are booked."""
+    return _one_of(
+        persona,
+        terse=f"Booked: flight {flight_reference}, hotel {hotel_reference}.",
+        plain=f"Your flight {flight_reference} and hotel {hotel_reference} are booked.",
+        playful=f"All set! Flight {flight_reference} and hotel {hotel_reference}, enjoy!",
+        full=(
+            f"Thank you for booking with us. Your flight has the reference {flight_reference} "
+            f"and your hotel has the reference {hotel_reference}."
+        ),
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -102,8 +102,17 @@ def flight_rows(
     ]
 
 
-def answering_flights(draw: Draw, ids: Iterator[str], query: FlightQuery) -> tuple[list[Flight], Flight]:
-    """Departures among which exactly one answers the query, in random order, and that one. Every condition of the query matters."""
+def answering_flights(
+    draw: Draw, ids: Iterator[str], query: FlightQuery, also: FlightQuery | None = None
+) -> tuple[list[Flight], Flight]:
+    """Departures among which exactly one answers the query, in random order, and that one. Every condition of the query matters.
+
+    Args:
+        draw: Source of randomness.
+        ids: Flight ids to use.
+        query: What has to have one answer.
+        also: Another query on the same route and day that has to have one answer, and another one.
+    """
     route = (query.origin, query.destination)
     placeholder = iter(str(number) for number in range(1_000_000))
     while True:
@@ -111,7 +120,9 @@ def answering_flights(draw: Draw, ids: Iterator[str], query: FlightQuery) -> tup
             draw, placeholder, route, query.day, count=draw.integer(3, 6), departs=query.departs, price=query.price
         )
         best = best_flights(rows, query)
-        if len(best) == 1 and all(best_flights(rows, weaker) != best for weaker in weakened(query)):
+        if len(best) != 1 or any(best_flights(rows, weaker) == best for weaker in weakened(query)):
+            continue
+        if also is None or (len(other := best_flights(rows, also)) == 1 and other != best):
             break
     draw.shuffle(rows)
     named = [Flight(next(ids), *route, row.day, row.departs, row.price, row.stops) for row in rows]

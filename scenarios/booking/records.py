@@ -1,4 +1,4 @@
-"""Rows of the booking world and the conditions a customer puts on them. Money is whole cents, days are numbers within the month."""
+"""Rows of the booking world and the conditions a customer puts on them. Money is whole cents, days count within the month."""
 
 from __future__ import annotations
 
@@ -104,16 +104,11 @@ class HotelQuery:
     """Conditions on a hotel; the cheapest of the matches is wanted."""
 
     city: str
-    min_stars: int | None = None
-    max_price: int | None = None
+    min_stars: int = 0
 
     def matches(self, hotel: Hotel) -> bool:
         """Whether a hotel meets every condition."""
-        return (
-            hotel.city == self.city
-            and (self.min_stars is None or hotel.stars >= self.min_stars)
-            and (self.max_price is None or hotel.price <= self.max_price)
-        )
+        return hotel.city == self.city and hotel.stars >= self.min_stars
 
 
 def best_flights(flights: Sequence[Flight], query: FlightQuery) -> list[Flight]:

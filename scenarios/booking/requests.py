@@ -76,8 +76,8 @@ def question(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[st
         parts["details"] = {"row": hotel.line()}
     else:
         described = "time" if kind == "price" else draw.pick(("price", "stops"))
-        query = _describe(draw, route(draw, inventory), day, described)
-        parts["signature"] = (kind, *_signature(query))
+        query = describe(draw, route(draw, inventory), day, described)
+        parts["signature"] = (kind, *signature_of(query))
         if not belongs(parts["signature"]):
             return None
         rows, target = answering_flights(draw, ids := flight_ids(draw, inventory), query)
@@ -94,15 +94,15 @@ def question(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[st
 def described_flight(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[str, Any] | None:
     """Level 1: book exactly the flight that is described."""
     inventory = INVENTORIES[family]
-    query = _describe(draw, route(draw, inventory), draw.integer(FIRST_DAY, LAST_DAY), kind)
-    return _booking(draw, family, query, belongs, level=1, kind=kind)
+    query = describe(draw, route(draw, inventory), draw.integer(FIRST_DAY, LAST_DAY), kind)
+    return book_one_flight(draw, family, query, belongs, level=1, kind=kind)
 
 
 def chosen_flight(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[str, Any] | None:
     """Level 2: book the flight that meets the constraints best."""
     inventory = INVENTORIES[family]
     query = choose(draw, route(draw, inventory), draw.integer(FIRST_DAY, LAST_DAY), kind)
-    return _booking(draw, family, query, belongs, level=2, kind=kind)
+    return book_one_flight(draw, family, query, belongs, level=2, kind=kind)
 
 
 def choose(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQuery:
@@ -125,7 +125,8 @@ def choose(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQue
     raise ValueError(f"unknown kind of choice {kind!r}; expected one of {', '.join(CHOICE_KINDS)}")
 
 
-def _describe(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQuery:
+def describe(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQuery:
+    """A query for one described flight, of a kind in `DESCRIBED_KINDS`."""
     match kind:
         case "time":
             return FlightQuery(*route, day, departs=clock(draw.pick(MINUTES)))
@@ -138,10 +139,11 @@ def _describe(draw: Draw, route: tuple[str, str], day: int, kind: str) -> Flight
     raise ValueError(f"unknown kind of description {kind!r}")
 
 
-def _booking(
+def book_one_flight(
     draw: Draw, family: Family, query: FlightQuery, belongs: Belongs, *, level: int, kind: str
 ) -> dict[str, Any] | None:
-    signature = (level, kind, *_signature(query))
+    """The parts of a task whose goal is one new flight booking; None when its wish belongs to another split."""
+    signature = (level, kind, *signature_of(query))
     if not belongs(signature):
         return None
     inventory = INVENTORIES[family]
@@ -170,7 +172,8 @@ def flight_wishes(family: Family, query: FlightQuery) -> tuple[Wish, ...]:
     )
 
 
-def _signature(query: FlightQuery) -> tuple[Any, ...]:
+def signature_of(query: FlightQuery) -> tuple[Any, ...]:
+    """The query as plain values."""
     return (
         query.origin,
         query.destination,

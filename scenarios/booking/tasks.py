@@ -12,8 +12,9 @@ from typing import Any
 
 from slmagent.scenarios.booking.database import Booking, Write
 from slmagent.scenarios.booking.draw import Draw
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family, family_of
-from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Hotel, HotelQuery, Weather
+from slmagent.scenarios.booking.inventory import Family, family_of
+from slmagent.scenarios.booking.policy import Policy
+from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Hotel, Weather
 
 SPLIT_SIZES: Mapping[str, int] = {"train": 4000, "val": 500, "test": 500, "ood": 200}
 _SHARES: Mapping[str, range] = {"train": range(0, 6), "val": range(6, 8), "test": range(8, 10)}
@@ -71,8 +72,17 @@ class Task:
     bookings: tuple[Booking, ...] = ()
     first_reference: int = 10
     flight_query: FlightQuery | None = None
-    hotel_query: HotelQuery | None = None
+    first_writes: tuple[Write, ...] | None = None
+    """What the customer agrees to before changing its mind; None if it never does."""
+    twist: tuple[str, str, str] | None = None
+    """The change of mind: name of the wish, its new value, and the sentence that says so."""
+    policy: Policy | None = None
+    refusal: str | None = None
+    """The clause for which the request has to be refused."""
+    pushbacks: tuple[str, ...] = ()
+    """What the customer says against a refusal, in turn."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    """What the expert needs besides, by level."""
 
     @property
     def family(self) -> Family:
@@ -81,7 +91,8 @@ class Task:
 
 
 Maker = Callable[[Draw, Family, str, Callable[[tuple[Any, ...]], bool]], "dict[str, Any] | None"]
-"""Builds the level's part of a task from a draw, the family, the task kind and a test whether a signature belongs to the split; None if it does not."""
+"""Builds the level's part of a task from a draw, the family, the task kind and a test whether a signature belongs to the split; None if
+it does not."""
 
 
 def kinds_of(level: int) -> tuple[str, ...]:
@@ -131,15 +142,13 @@ def share_of(signature: tuple[Any, ...]) -> int:
 
 @functools.cache
 def _levels() -> Mapping[int, tuple[tuple[str, ...], Maker]]:
-    from slmagent.scenarios.booking import requests
+    from slmagent.scenarios.booking import changes, requests, trips, withheld
 
     return {
         0: (requests.QUESTION_KINDS, requests.question),
         1: (requests.DESCRIBED_KINDS, requests.described_flight),
         2: (requests.CHOICE_KINDS, requests.chosen_flight),
+        3: (withheld.KINDS, withheld.withheld_flight),
+        4: (changes.KINDS, changes.change_or_cancel),
+        5: (trips.KINDS, trips.trip),
     }
-
-
-def inventory_of(family: Family) -> Any:
-    """Shorthand for makers."""
-    return INVENTORIES[family]
