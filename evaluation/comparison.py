@@ -16,6 +16,7 @@ from slmagent.evaluation.statistics import (
     common_tasks,
     outcome_grid,
     percentile_interval,
+    wilson_interval,
 )
 
 MAX_EXACT_STATES = 200_000
@@ -72,7 +73,9 @@ def compare(
     The interval is a paired bootstrap: each replicate draws tasks with replacement and uses the same draw for A and for B,
     so what makes a task hard for both cancels. Training seeds are drawn as in `pooled_interval`, separately for A and for B,
     or with one draw for both when `paired_seeds` (seed i of A and seed i of B have something in common, such as the
-    checkpoint they started from).
+    checkpoint they started from). Where all tasks show the same difference, a bootstrap has no width and would claim
+    certainty; for rates, the interval then is what is left possible when at most the share U of all tasks is different,
+    U being the Wilson upper end for none of the tasks at hand.
 
     The p-value is that of a two-sided sign-flip test on the tasks' differences (trials and seeds averaged): it holds for
     these models, not for new training seeds. With one model each and one trial a task it is McNemar's exact test.
@@ -96,13 +99,12 @@ def compare(
     grid_a, grid_b = outcome_grid(runs_a, tasks), outcome_grid(runs_b, tasks)
     differences = grid_a.mean(axis=0) - grid_b.mean(axis=0)
     means_a, means_b = bootstrap_means([grid_a, grid_b], resamples=resamples, seed=seed, paired_seeds=paired_seeds)
-    interval = percentile_interval(
-        float(differences.mean()),
-        means_a - means_b,
-        tasks=len(tasks),
-        seeds=max(len(runs_a), len(runs_b)),
-        confidence=confidence,
-    )
+    estimate, replicates = float(differences.mean()), means_a - means_b
+    if float(np.ptp(replicates)) < 1e-12 and _all_rates(grid_a, grid_b):
+        interval = _bound_without_spread(estimate, len(tasks), confidence)
+    else:
+        seeds = max(len(runs_a), len(runs_b))
+        interval = percentile_interval(estimate, replicates, tasks=len(tasks), seeds=seeds, confidence=confidence)
     single = all(len(run[task]) == 1 for run in [*runs_a, *runs_b] for task in tasks) and len(runs_a) == len(runs_b) == 1
     binary = bool(np.isin(np.concatenate([grid_a, grid_b]), (0.0, 1.0)).all())
     if single and binary:
@@ -167,6 +169,16 @@ def sign_flip_test(differences: Sequence[float], *, samples: int = 20_000, seed:
     signs = rng.integers(0, 2, size=(samples, values.size), dtype=np.int8) * 2 - 1
     extreme = np.abs(signs @ values) >= abs(float(values.sum())) - 1e-12 * float(np.abs(values).sum())
     return False, float((extreme.sum() + 1) / (samples + 1))
+
+
+def _all_rates(*grids: np.ndarray) -> bool:
+    return all(bool(((grid >= 0) & (grid <= 1)).all()) for grid in grids)
+
+
+def _bound_without_spread(difference: float, tasks: int, confidence: float) -> Interval:
+    unseen = wilson_interval(0, tasks, confidence=confidence).high or 0.0
+    low, high = (max(-1.0, min(1.0, difference * (1 - unseen) + sign * unseen)) for sign in (-1, 1))
+    return Interval(difference, min(low, difference), max(high, difference), tasks, "bound without spread", confidence)
 
 
 def _as_integers(values: np.ndarray) -> np.ndarray | None:

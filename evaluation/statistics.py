@@ -29,7 +29,7 @@ class Interval:
     n: int
     """Number of independent units behind it: episodes, or tasks when a task was played several times."""
     method: str
-    """How the interval was made: `wilson`, `t`, `task bootstrap`, `task and seed bootstrap`, or `none`."""
+    """How it was made: `wilson`, `t`, `task bootstrap`, `task and seed bootstrap`, `bound without spread` or `none`."""
     confidence: float = 0.95
 
 

@@ -210,9 +210,19 @@ def test_a_clear_difference_is_found_and_signed() -> None:
 
 def test_three_wins_of_three_are_not_enough() -> None:
     comparison = compare([outcomes(1, 1, 1)], [outcomes(0, 0, 0)])
-    assert comparison.difference.low == 1.0  # the bootstrap alone would be sure
+    # Wilson's upper end for 0 of 3 is 0.561497: the bootstrap alone would have said [1, 1].
+    assert (comparison.difference.low, comparison.difference.high) == (pytest.approx(1 - 2 * 0.561497, abs=1e-6), 1.0)
+    assert comparison.difference.method == "bound without spread"
     assert comparison.p_value == pytest.approx(0.25)
     assert not comparison.distinguishable
+
+
+def test_agreement_on_all_tasks_is_no_proof_of_equality() -> None:
+    comparison = compare([outcomes(*[1] * 40)], [outcomes(*[1] * 40)])
+    assert comparison.difference.estimate == 0.0
+    assert (comparison.difference.low, comparison.difference.high) == pytest.approx((-0.087623, 0.087623), abs=1e-5)
+    returns = compare([outcomes(*[3.5] * 4)], [outcomes(*[1.5] * 4)])  # not rates: nothing is known about what is possible
+    assert (returns.difference.low, returns.difference.high) == (2.0, 2.0)
 
 
 def test_several_trials_use_the_exact_sign_flip_and_missing_tasks_are_counted() -> None:
