@@ -1,0 +1,57 @@
+# Every target sets up what it needs: a virtual environment, the packages, the model. Repeated runs skip what is done.
+#
+#   make demo       set-up, then: a 135M-parameter model learns to book flights, with a report at the end
+#   make test       set-up, then: all tests
+#   make check      set-up, then: lint, format, types (what CI runs beside the tests)
+#   make results    set-up, then: the numbers of docs/results.md (resumable; takes hours)
+#   make clean      removes build products and caches;  make distclean  the virtual environment, too
+#
+# Variables:
+#   PYTHON          interpreter for a new virtual environment (3.11 or newer)
+#   TORCH           what pip is told to install torch. A torch that is in .venv already is left alone. For CUDA:
+#                   make demo TORCH='torch --index-url https://download.pytorch.org/whl/cu130'
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+TORCH ?= torch --constraint constraints.txt --extra-index-url https://download.pytorch.org/whl/cpu --retries 1
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+STAMP := $(VENV)/.set-up
+
+.PHONY: demo test check results model clean distclean
+.DEFAULT_GOAL := test
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slmagent needs Python 3.11 or newer: make PYTHON=...")'
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) install --quiet $(TORCH)
+	@# Whatever torch is there now stays: its version constrains everything that is installed from here on.
+	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
+	@$(BIN)/python -c 'import torch; print("torch==" + torch.__version__)' >> $(VENV)/constraints.txt
+	$(PIP) install --quiet --constraint $(VENV)/constraints.txt --editable '.[train,dev]'
+	@touch $@
+
+# The model is needed by some tests only; those say so and are skipped where it cannot be had.
+model: $(STAMP)
+	@$(BIN)/slmagent models pull || true
+
+demo: $(STAMP)
+	$(BIN)/slmagent demo
+
+test: model
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+results: model
+	$(BIN)/python benchmarks/results.py
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)
