@@ -26,12 +26,14 @@ class Panel:
     names: tuple[str, ...]
     """Metrics in the order in which they get their colours; those that a run lacks are left out."""
     percent: bool = False
+    whole: bool = False
+    """The axis runs to 100 %."""
     over_time: bool = False
     """Drawn over wall-clock time, too."""
 
 
 PANELS = (
-    Panel("Success rate", ("rollout/success_rate", "eval/success_rate"), percent=True, over_time=True),
+    Panel("Success rate", ("rollout/success_rate", "eval/success_rate"), percent=True, whole=True, over_time=True),
     Panel("Mean return", ("rollout/mean_return", "eval/mean_return"), over_time=True),
     Panel("KL to the reference, nats per episode", ("train/kl", "rollout/kl")),
     Panel("Approximate KL of the update", ("train/approx_kl",)),
@@ -109,7 +111,7 @@ def _draw(panel: Panel, metrics: Metrics, over: str, run: str) -> str | None:
     style = {
         "svg.fonttype": "none",
         "svg.hashsalt": slug,
-        "font.size": 9,
+        "font.size": 10,
         "text.color": _INK,
         "axes.edgecolor": _GRID,
         "axes.labelcolor": _INK,
@@ -125,7 +127,7 @@ def _draw(panel: Panel, metrics: Metrics, over: str, run: str) -> str | None:
         for color, (name, points) in zip(_SERIES, series.items(), strict=False):
             xs, ys = [x / scale for x, _ in points], [y for _, y in points]
             axes.plot(xs, ys, color=color, linewidth=1.6, marker="o", markersize=3 if len(xs) <= 60 else 0, label=name)
-        axes.set_title(panel.title, loc="left", fontsize=10, color=_INK)
+        axes.set_title(panel.title, loc="left", fontsize=11, color=_INK)
         axes.set_xlabel(unit, color=_INK)
         axes.grid(color=_GRID, linewidth=0.6)
         axes.set_axisbelow(True)
@@ -134,9 +136,9 @@ def _draw(panel: Panel, metrics: Metrics, over: str, run: str) -> str | None:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if panel.percent:
             axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            axes.set_ylim(bottom=0.0, top=1.04 if panel.whole else None)
         if len(series) > 1:
-            axes.legend(frameon=False, fontsize=8)
+            axes.legend(frameon=False, fontsize=9)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _inline(buffer.getvalue(), slug, label=f"{panel.title} over {unit}: {', '.join(series)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slmagent.evaluation.comparison import Comparison
@@ -24,8 +25,12 @@ def percent(interval: Interval | None) -> str:
 
 
 def number(interval: Interval | None, digits: int = 2) -> str:
-    """A mean with its interval: `1.23 [1.10, 1.36]`."""
-    return NOT_KNOWN if interval is None else _with_ends(interval, lambda value: f"{value:.{digits}f}")
+    """A mean with its interval: `1.23 [1.10, 1.36]`; without one where all values are the same."""
+    if interval is None:
+        return NOT_KNOWN
+    if interval.low == interval.high:
+        interval = replace(interval, low=None, high=None)
+    return _with_ends(interval, lambda value: f"{_no_minus_zero(value, digits):.{digits}f}")
 
 
 def points(interval: Interval) -> str:
