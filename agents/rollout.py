@@ -110,6 +110,7 @@ def rollout(
     sampling: SamplingConfig | None = None,
     make_env: MakeEnv | None = None,
     on_progress: Progress | None = None,
+    on_trajectory: Callable[[Trajectory], None] | None = None,
 ) -> list[Trajectory]:
     """Plays episodes with a local model.
 
@@ -121,6 +122,7 @@ def rollout(
         sampling: Temperature and limits.
         make_env: Makes the environment of a request; `gymnasium.make` with level and split by default.
         on_progress: Called with (episodes done, episodes in all, tokens sampled so far).
+        on_trajectory: Called with each trajectory as its episode ends, so that an interrupted run keeps what it has.
 
     Returns:
         One trajectory per request, in the order of the requests.
@@ -134,7 +136,7 @@ def rollout(
     policy.model.eval()
     try:
         with torch.inference_mode():
-            return _Rollout(policy, requests, sampling, make_env or make_default_env, on_progress).run()
+            return _Rollout(policy, requests, sampling, make_env or make_default_env, on_progress, on_trajectory).run()
     finally:
         policy.model.train(was_training)
 
@@ -158,8 +160,10 @@ class _Rollout:
         sampling: SamplingConfig,
         make_env: MakeEnv,
         on_progress: Progress | None,
+        on_trajectory: Callable[[Trajectory], None] | None,
     ) -> None:
         self.policy, self.sampling, self.make_env, self.on_progress = policy, sampling, make_env, on_progress
+        self.on_trajectory = on_trajectory
         self.requests = requests
         self.results: list[Trajectory | None] = [None] * len(requests)
         self.pending = deque(range(len(requests)))
@@ -261,6 +265,8 @@ class _Rollout:
 
     def _done(self, index: int, trajectory: Trajectory) -> None:
         self.results[index] = trajectory
+        if self.on_trajectory is not None:
+            self.on_trajectory(trajectory)
         if self.on_progress is not None:
             done = sum(result is not None for result in self.results)
             self.on_progress(done, len(self.results), self.sampled_tokens)
