@@ -31,7 +31,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             f"where _ {_GO} from and to",
         ),
         label="departure city",
-        answers=("I leave from {value}.", "I start in {value}.", "From {value}."),
+        answers=("I leave from {value}", "I start in {value}", "from {value}"),
     ),
     SlotPattern(
         "destination",
@@ -53,7 +53,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             f"{_PLACE} you want|like|are|would _ to|visit",
         ),
         label="destination",
-        answers=("I want to get to {value}.", "I am going to {value}.", "To {value}."),
+        answers=("I want to get to {value}", "I am going to {value}", "to {value}"),
         blocks=("part|area of the city|town", "arrive at the hotel|airport"),
     ),
     SlotPattern(
@@ -66,7 +66,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "when",
         ),
         label="travel date",
-        answers=("The date is {value}.", "The trip is on {value}."),
+        answers=("the date is {value}", "I travel on {value}", "it is on {value}"),
         blocks=("up to date", "nice|good|great|lovely|same day"),
     ),
     SlotPattern(
@@ -82,7 +82,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "early or late",
         ),
         label="departure time",
-        answers=("As for the time, {value}.", "My departure time is {value}."),
+        answers=("departure {value}", "as for the time, {value}"),
         blocks=("this|first|next|last|long|much|more|same|good|great|your time", "at any time"),
     ),
     SlotPattern(
@@ -99,7 +99,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "spend|afford",
         ),
         label="budget",
-        answers=("My budget is {value}.", "I can spend {value}."),
+        answers=("as for the price, {value}", "my budget is {value}"),
         blocks=("how much luggage|baggage|time|longer",),
     ),
     SlotPattern(
@@ -113,7 +113,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "change|changing planes|aircraft",
         ),
         label="stops",
-        answers=("About stops: {value}.",),
+        answers=("about the stops, {value}", "as for stops, {value}"),
     ),
     SlotPattern(
         "cabin",
@@ -130,7 +130,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "window or aisle",
         ),
         label="cabin class",
-        answers=("I fly {value}.", "For the cabin, {value}."),
+        answers=("for the cabin, {value}", "class: {value}"),
         blocks=("seats available|left",),
     ),
     SlotPattern(
@@ -146,7 +146,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "until|till when",
         ),
         label="number of nights",
-        answers=("I stay {value}.", "It is for {value}."),
+        answers=("I stay for {value}", "it is for {value}"),
         blocks=("how long _ flight", "per|a|each|every night"),
     ),
     SlotPattern(
@@ -161,7 +161,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "rating|category|class|quality|standard of hotel",
         ),
         label="hotel category",
-        answers=("The hotel should have {value}.",),
+        answers=("a hotel with {value}", "I would like {value}"),
     ),
     SlotPattern(
         "area",
@@ -180,7 +180,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "close to the airport|center|centre|station|beach",
         ),
         label="hotel area",
-        answers=("The hotel should be in this area: {value}.",),
+        answers=("for the area, {value}", "as for the location, {value}"),
     ),
     SlotPattern(
         "passenger",
@@ -194,11 +194,32 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "who _ passenger|traveler|traveller",
         ),
         label="passenger name",
-        answers=("The name is {value}.", "Book it for {value}."),
+        answers=("the name is {value}", "it is for {value}"),
+        unknown="please take the name from my profile",
         blocks=(
             "hotel|city|airport|airline name",
             "name of the|your hotel|city|airport|airline",
         ),
+    ),
+    SlotPattern(
+        "preference",
+        (
+            "preference|preferences|wish|wishes|requirement|requirements|criteria|constraints|priority|priorities",
+            "what|which kind|type|sort of flight|ticket|trip|connection",
+            "which|what flight|flights|one",
+            "kind|type|sort of flight|ticket|connection",
+            "looking for in|exactly",
+            "most important|matters",
+            "matters most|more",
+            "what matters",
+            "which of the|these|those flights|options",
+            "what is important",
+            "cheapest|earliest|fastest|latest or",
+            "special request|requests|wishes|needs",
+        ),
+        label="kind of flight",
+        answers=("I want {value}", "I am after {value}", "best would be {value}"),
+        general=True,
     ),
     SlotPattern(
         "reference",
@@ -209,15 +230,19 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
             "number|code|id|reference of the|your|a booking|reservation|ticket",
             "which|what booking|reservation|ticket",
             "one of your bookings|reservations|tickets",
+            "which one of your bookings|reservations|tickets",
         ),
         label="booking reference",
-        answers=("The reference is {value}.", "It is booking {value}."),
+        answers=("the reference is {value}", "it is booking {value}"),
+        unknown="I do not have the reference at hand, please look it up",
     ),
     SlotPattern(
         "reason",
         ("reason|reasons|why|cause|purpose", "what happened", "how come", "what is|was the reason|cause|purpose"),
         label="reason",
-        answers=("The reason is this: {value}.", "Because of this: {value}."),
+        answers=("the reason is {value}", "because of this, {value}"),
+        unknown="I would rather not go into the reasons",
     ),
 )
-"""Slots: origin, destination, date, time, budget, nonstop, cabin, nights, stars, area, passenger, reference, reason."""
+"""Facts: origin, destination, date, time, budget, nonstop, cabin, nights, stars, area, passenger, preference (the kind of flight
+at large), reference, reason."""

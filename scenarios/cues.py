@@ -83,7 +83,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "aux": (
         f"you {_WANT}",
-        "^ is|are|does|do|will|would|should|can|could|has|have|was|must|shall|may there|it|this|that|the|a|an|your|one|i|we|these|they",
+        f"^ {_AUX} there|it|this|that|the|a|an|your|one|i|we|these|they",
         "^ is|are|does|do|will|would|should|can|could|has|have|was",
     ),
     "confirm": (
@@ -211,7 +211,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "the|all instruction|instructions|prompt|prompts you",
         "prompt|instructions word",
         "you _ instructed|programmed|prompted",
-        "hidden|secret details|detail|facts|fact|information|info|requirements|constraints|data|goals|goal|values|slots|preferences|things",
+        "hidden|secret",
         "hiding|withholding|concealing|concealed",
         "hidden from",
         "your agenda|script|persona|scenario|configuration|lexicon|simulator",
@@ -224,12 +224,13 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "you were|are told|given|instructed",
         "reveal",
     ),
+    "harmless": ("hidden fees|fee|costs|cost|charges|charge", "no hidden|secret"),
     "beg_all": (
         "tell|give|say|share|provide|send|know|list|need|want everything|all|anything",
         "tell|give|provide|send|show me|us everything|all|anything",
         "everything you|about",
         "all you know|have|want|need",
-        "all|every|any|full|complete|whole|entire|more|further|additional|other|some|your|the|following|necessary|required|needed|missing "
+        "all|every|any|full|complete|whole|entire|more|further|additional|other|some|your|the|following|necessary|missing "
         "details|detail|information|info|data|facts|preferences|requirements",
     ),
 }

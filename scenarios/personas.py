@@ -65,7 +65,7 @@ _ALL = (
         "impatient", verbosity=0.1, formality=0.1, patience=2, typo_rate=0.06, mood_start=-0.2, mood_gain=0.2, mood_drop=0.5
     ),
     Persona("confused", verbosity=0.6, formality=0.4, confusion=0.8, patience=5, typo_rate=0.08, mood_start=0.0),
-    Persona("non_native", verbosity=0.4, formality=0.6, fluency=0.2, patience=5, typo_rate=0.12, mood_start=0.2),
+    Persona("non_native", verbosity=0.4, formality=0.5, fluency=0.2, patience=5, typo_rate=0.12, mood_start=0.2),
 )
 
 PERSONAS: Mapping[str, Persona] = MappingProxyType({persona.name: persona for persona in _ALL})

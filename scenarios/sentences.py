@@ -1,4 +1,4 @@
-"""Cuts a message into sentences of plain words: contractions written out, list entries and questions marked. Linear in the text."""
+"""Cuts a message into sentences of plain words: contractions written out, list entries and questions marked. Linear time."""
 
 from __future__ import annotations
 

@@ -27,9 +27,18 @@ class SlotPattern:
     label: str = ""
     """What a person calls the fact ("travel date"); the name with spaces by default."""
     answers: tuple[str, ...] = ()
-    """Sentences that say the fact, with `{value}`; added to the general ones."""
+    """Lines that tell the fact, with `{value}`, as in `lines.LINES`; they must suit any way the value may be put."""
+    unknown: str = ""
+    """Line of a user who is asked for the fact and has none to tell; by default it has no wish."""
     blocks: tuple[str, ...] = ()
     """Wordings that look like this fact and are not ("hotel name" for a person's name)."""
+    general: bool = False
+    """Counts only where the sentence asks for no other fact ("any preference for the seat?")."""
+
+    @property
+    def spoken(self) -> str:
+        """The label, or the name with spaces."""
+        return self.label or self.name.replace("_", " ")
 
     def __hash__(self) -> int:
         # Cheap on purpose: lexicons are cache keys at every message, and equal objects compare by identity first.
@@ -112,7 +121,7 @@ def _understand_short(text: str, lexicon: tuple[SlotPattern, ...]) -> Understand
 
 
 def _understand(text: str, lexicon: tuple[SlotPattern, ...]) -> Understanding:
-    slots = _slot_index(lexicon)
+    slots, general = _compiled(lexicon)
     asked: dict[str, None] = {}
     flags: set[str] = set()
     listing = committed = False
@@ -121,7 +130,7 @@ def _understand(text: str, lexicon: tuple[SlotPattern, ...]) -> Understanding:
         words += len(sentence.tokens)
         committed = committed or any(token in _COMMIT or is_identifier(token) for token in sentence.tokens)
         listing = listing and sentence.bullet
-        names, requests = _read(sentence, slots, flags, listing)
+        names, requests = _read(sentence, slots, general, flags, listing)
         asked.update(dict.fromkeys(names))
         listing = listing or (requests and (sentence.lists or not LIST_WORDS.isdisjoint(sentence.tokens)))
     proposes = "propose" in flags or ("verify" in flags and committed)
@@ -144,10 +153,11 @@ def _understand(text: str, lexicon: tuple[SlotPattern, ...]) -> Understanding:
 
 
 @lru_cache(maxsize=64)
-def _slot_index(lexicon: tuple[SlotPattern, ...]) -> PhraseIndex:
+def _compiled(lexicon: tuple[SlotPattern, ...]) -> tuple[PhraseIndex, frozenset[str]]:
+    """Index of the lexicon's phrases, and the names of its general facts."""
     entries = [(pattern.name, phrase) for pattern in lexicon for phrase in pattern.phrases]
     entries += [("", phrase) for pattern in lexicon for phrase in pattern.blocks]
-    return PhraseIndex(entries)
+    return PhraseIndex(entries), frozenset(pattern.name for pattern in lexicon if pattern.general)
 
 
 _CUE_INDEX = PhraseIndex((kind, phrase) for kind, phrases in CUES.items() for phrase in phrases)
@@ -158,7 +168,9 @@ def is_identifier(token: str) -> bool:
     return bool(_IDENTIFIER.match(token))
 
 
-def _read(sentence: Sentence, slots: PhraseIndex, flags: set[str], listing: bool) -> tuple[list[str], bool]:
+def _read(
+    sentence: Sentence, slots: PhraseIndex, general: frozenset[str], flags: set[str], listing: bool
+) -> tuple[list[str], bool]:
     """Notes in `flags` what one sentence does; returns the facts it asks for, and whether it requests anything."""
     tokens = sentence.tokens
     cues = _CUE_INDEX.find(tokens, sentence.begins)
@@ -177,6 +189,8 @@ def _read(sentence: Sentence, slots: PhraseIndex, flags: set[str], listing: bool
             asked.extend(inside)
     if not asked and kinds == {"request"}:
         asked = found  # "And the date, could you tell me?"
+    if "beg" in flags or not all(slot.name in general for slot in asked):
+        asked = [slot for slot in asked if slot.name not in general]
     tag = tokens[-1]
     if sentence.question and (tag in AGREEMENT_TAGS or tag in CHECK_TAGS) and sentence.begins[-1] and not asked:
         kinds.add("propose" if tag in AGREEMENT_TAGS else "verify")
