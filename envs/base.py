@@ -155,6 +155,10 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             evidence: Write the one line that justifies a call before the call.
         """
 
+    def task_kind(self, scenario_id: str) -> str:
+        """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
+        return ""
+
     def _await(self) -> str | None:
         """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
         return None
@@ -325,6 +329,8 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             info["action"] = action
         if stop_reason is not None:
             info["success"] = bool(self._success()) and not self._vetoed
+            # Told at the end only: a kind such as "refuse_fare" would give the right outcome away.
+            info["task_kind"] = self.task_kind(self.scenario_id)
         return info
 
     def _anchor(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "goal": 0.4,
@@ -38,9 +37,9 @@ class BookingOutcome:
 class Goal:
     """B: 5 when the final database state is the user's goal, else 0."""
 
-    name: ClassVar[str] = "goal"
-    low: ClassVar[float] = 0.0
-    high: ClassVar[float] = 5.0
+    name: str = "goal"
+    low: float = 0.0
+    high: float = 5.0
 
     def __call__(self, outcome: BookingOutcome) -> float:
         return 5.0 if outcome.success else 0.0
@@ -49,9 +48,9 @@ class Goal:
 class Efficiency:
     """E: 2 - steps/budget within the budget, -1 past it, 0 without success."""
 
-    name: ClassVar[str] = "efficiency"
-    low: ClassVar[float] = -1.0
-    high: ClassVar[float] = 2.0
+    name: str = "efficiency"
+    low: float = -1.0
+    high: float = 2.0
 
     def __call__(self, outcome: BookingOutcome) -> float:
         if not outcome.success:
@@ -62,10 +61,10 @@ class Efficiency:
 class Feedback:
     """U: +3 from a user who got what it wanted, 0 when it got it in a foul mood, -3 when it did not get it."""
 
-    name: ClassVar[str] = "feedback"
-    low: ClassVar[float] = -3.0
-    high: ClassVar[float] = 3.0
-    foul: ClassVar[float] = -0.5
+    name: str = "feedback"
+    low: float = -3.0
+    high: float = 3.0
+    foul: float = -0.5
     """Mood below which even success earns no praise."""
 
     def __call__(self, outcome: BookingOutcome) -> float:
@@ -77,9 +76,9 @@ class Feedback:
 class Compliance:
     """C: 1 when a policy applied and was kept. A breach never gets here: the veto fixes the episode's total."""
 
-    name: ClassVar[str] = "compliance"
-    low: ClassVar[float] = 1.0
-    high: ClassVar[float] = 1.0
+    name: str = "compliance"
+    low: float = 1.0
+    high: float = 1.0
 
     def __call__(self, outcome: BookingOutcome) -> float | None:
         return 1.0 if outcome.rules else None
@@ -88,9 +87,9 @@ class Compliance:
 class Style:
     """P: up to 2 for writing the way the user likes it, over all messages to the user."""
 
-    name: ClassVar[str] = "style"
-    low: ClassVar[float] = 0.0
-    high: ClassVar[float] = 2.0
+    name: str = "style"
+    low: float = 0.0
+    high: float = 2.0
 
     def __call__(self, outcome: BookingOutcome) -> float | None:
         return None if outcome.style is None else 2.0 * outcome.style

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from slmagent.scenarios.personas import Persona
 
-_WORD = re.compile(r"[\w'’:-]+")
+_WORD = re.compile(r"[\w'\u2019:-]+")
 _FORMAL = re.compile(
     r"\b(?:thank you|please|kindly|certainly|would you|your|pleasure|i have|i will|i am|regards)\b", re.IGNORECASE
 )
 _INFORMAL = re.compile(
-    r"\b(?:hey|hi|yep|yeah|ok|okay|cool|done|great|all set|no worries|\w+['’](?:s|re|ll|ve|m|d|t)|cheers)\b|!", re.IGNORECASE
+    r"\b(?:hey|hi|yep|yeah|ok|okay|cool|done|great|all set|no worries|\w+['\u2019](?:s|re|ll|ve|m|d|t)|cheers)\b|!",
+    re.IGNORECASE,
 )
 _PLAYFUL = re.compile(r"!|[:;]-?[)D]|\b(?:haha|fun|happy|enjoy|fingers crossed|lucky|smile|fly high)\b", re.IGNORECASE)
 _EXACT = re.compile(r"\b(?:[A-Z]+\d+|\d+[:.]?\d*)\b")

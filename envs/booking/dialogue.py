@@ -22,8 +22,8 @@ _CHANGE = re.compile(r"\b(?:chang|mov|rebook|switch|reschedul|shift)", re.IGNORE
 _REASONS = {
     "fare": re.compile(r"\bbasic\b", re.IGNORECASE),
     "notice": re.compile(
-        r"\btoo late\b|\bday before\b|\bday of (?:the )?departure\b|\bdeparture day\b|\b(?:leaves|departs|departure|flight is|flies) "
-        r"(?:is )?(?:already )?(?:today|tomorrow)\b|\btoo (?:close|near|soon)\b|\bshort notice\b",
+        r"\btoo late\b|\bday before\b|\bday of (?:the )?departure\b|\bdeparture day\b"
+        r"|\b(?:leaves|departs|departure|flight is|flies) (?:is )?(?:already )?(?:today|tomorrow)\b|\btoo (?:close|near|soon)\b|\bshort notice\b",
         re.IGNORECASE,
     ),
 }

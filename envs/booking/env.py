@@ -22,7 +22,7 @@ from slmagent.scenarios.booking.database import BookingDatabase, Write
 from slmagent.scenarios.booking.inventory import INVENTORIES, Family
 from slmagent.scenarios.booking.phrasing import LEXICON
 from slmagent.scenarios.booking.policy import Case
-from slmagent.scenarios.booking.tasks import Task, make_task, scenario_ids
+from slmagent.scenarios.booking.tasks import Task, kind_of, make_task, scenario_ids
 from slmagent.scenarios.personas import PERSONAS
 from slmagent.scenarios.understanding import understand
 from slmagent.scenarios.users import Agenda, Proposal, Slot, Twist, UserSimulator
@@ -77,6 +77,10 @@ class BookingEnv(ChatEnv):
         self._composite = Composite(COMPONENTS, self.weights)
         rules = f"\n{task.policy.text(task.family)}" if task.policy else ""
         return f"You work at a travel desk. Use the tools for the customer, then finish.{rules}", user.opening()
+
+    def task_kind(self, scenario_id: str) -> str:
+        """Kinds are listed by `slmagent.scenarios.booking.tasks.kinds_of`."""
+        return kind_of(scenario_id)
 
     def _hear(self, text: str) -> UserTurn:
         episode = self.state

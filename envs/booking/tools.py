@@ -1,4 +1,4 @@
-"""The booking desk's tools: their arguments, and what they do to the database. They obey every well-formed call; policy is the agent's duty."""
+"""The booking desk's tools and what they do to the database. They obey every valid call; policy is the agent's duty."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ChangeBooking(Tool):
     writes: ClassVar[bool] = True
     reference: str
     flight_id: str
-    fee: int = Field(ge=0)
+    fee: int = Field(ge=0, le=10_000)
 
 
 class CancelBooking(Tool):
@@ -71,7 +71,7 @@ class CancelBooking(Tool):
 
     writes: ClassVar[bool] = True
     reference: str
-    fee: int = Field(ge=0)
+    fee: int = Field(ge=0, le=10_000)
 
 
 class NotifyUser(Tool):

@@ -9,7 +9,7 @@ from slmagent.scenarios.booking.database import Booking
 from slmagent.scenarios.booking.draw import Draw, answering_flights, customer, decoy_flights, flight_ids, flight_rows
 from slmagent.scenarios.booking.inventory import INVENTORIES, TIERS, Family
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
-from slmagent.scenarios.booking.policy import CHANGE_CLAUSES, HALF_FEE_TIERS, Policy
+from slmagent.scenarios.booking.policy import CHANGE_CLAUSES, HALF_FEE_TIERS, Change, Policy
 from slmagent.scenarios.booking.records import Customer, FlightQuery
 from slmagent.scenarios.booking.requests import Belongs, choose, describe
 from slmagent.scenarios.booking.tasks import Wish
@@ -70,7 +70,8 @@ _HAGGLE: Mapping[Family, tuple[str, ...]] = {
 def change_or_cancel(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[str, Any] | None:
     """A request about one of several bookings."""
     inventory = INVENTORIES[family]
-    action = draw.pick(("change", "cancel")) if kind.startswith("refuse") else kind.split("_")[0]
+    wants_change = draw.chance(0.5) if kind.startswith("refuse") else kind.startswith("change")
+    action: Change = "change" if wants_change else "cancel"
     today = draw.integer(2, 9)
     day = today + draw.integer(0, 1) if kind == "refuse_notice" else draw.integer(today + 2, 18)
     origin, destination, *elsewhere = draw.sample(inventory.cities, 4)
@@ -96,7 +97,7 @@ def change_or_cancel(draw: Draw, family: Family, kind: str, belongs: Belongs) ->
     ]
     reference = f"B{numbers[0]}"
     policy = Policy(CHANGE_CLAUSES, today, 100 * 2 * draw.integer(10, 29), 100 * 2 * draw.integer(30, 60))
-    fee = policy.fee("change" if action == "change" else "cancel", fare, person.tier)
+    fee = policy.fee(action, fare, person.tier)
     refused = kind.split("_")[1] if kind.startswith("refuse") else None
     reads: list[tuple[Any, ...]] = [("user",)]
     target = None

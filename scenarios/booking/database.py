@@ -6,7 +6,7 @@ import functools
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from slmagent.scenarios.booking.inventory import INVENTORIES, Family
@@ -16,12 +16,14 @@ _SCHEMA = """
 CREATE TABLE cities (name TEXT PRIMARY KEY);
 CREATE TABLE airlines (code TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE users (user_id TEXT PRIMARY KEY, name TEXT NOT NULL, tier TEXT NOT NULL);
-CREATE TABLE flights (flight_id TEXT PRIMARY KEY, origin TEXT NOT NULL, destination TEXT NOT NULL, day INTEGER NOT NULL,
-    departs TEXT NOT NULL, price INTEGER NOT NULL, stops INTEGER NOT NULL);
-CREATE TABLE hotels (hotel_id TEXT PRIMARY KEY, city TEXT NOT NULL, name TEXT NOT NULL, stars INTEGER NOT NULL, price INTEGER NOT NULL);
-CREATE TABLE weather (city TEXT NOT NULL, day INTEGER NOT NULL, condition TEXT NOT NULL, celsius INTEGER NOT NULL, PRIMARY KEY (city, day));
-CREATE TABLE bookings (reference TEXT PRIMARY KEY, user_id TEXT NOT NULL, kind TEXT NOT NULL, item_id TEXT NOT NULL, day INTEGER NOT NULL,
-    nights INTEGER NOT NULL, fare TEXT NOT NULL, status TEXT NOT NULL, fee INTEGER NOT NULL);
+CREATE TABLE flights (flight_id TEXT PRIMARY KEY, origin TEXT NOT NULL, destination TEXT NOT NULL,
+    day INTEGER NOT NULL, departs TEXT NOT NULL, price INTEGER NOT NULL, stops INTEGER NOT NULL);
+CREATE TABLE hotels (hotel_id TEXT PRIMARY KEY, city TEXT NOT NULL, name TEXT NOT NULL, stars INTEGER NOT NULL,
+    price INTEGER NOT NULL);
+CREATE TABLE weather (city TEXT NOT NULL, day INTEGER NOT NULL, condition TEXT NOT NULL, celsius INTEGER NOT NULL,
+    PRIMARY KEY (city, day));
+CREATE TABLE bookings (reference TEXT PRIMARY KEY, user_id TEXT NOT NULL, kind TEXT NOT NULL, item_id TEXT NOT NULL,
+    day INTEGER NOT NULL, nights INTEGER NOT NULL, fare TEXT NOT NULL, status TEXT NOT NULL, fee INTEGER NOT NULL);
 CREATE TABLE notifications (number INTEGER PRIMARY KEY, user_id TEXT NOT NULL, message TEXT NOT NULL);
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
@@ -89,7 +91,7 @@ class BookingDatabase:
         self._connection.execute("BEGIN")
         rows = {"users": [customer], "flights": flights, "hotels": hotels, "weather": weather, "bookings": bookings}
         for table, records in rows.items():
-            values = [astuple(record) for record in records]
+            values = [_row(record) for record in records]
             if values:
                 self._connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
         self._connection.execute("INSERT INTO counters VALUES ('reference', ?)", (first_reference,))
@@ -145,7 +147,7 @@ class BookingDatabase:
         (number,) = self._connection.execute("SELECT value FROM counters WHERE name = 'reference'").fetchone()
         self._connection.execute("UPDATE counters SET value = value + 1 WHERE name = 'reference'")
         booking = Booking(f"B{number}", self.user_id, kind, item_id, day, nights)
-        self._connection.execute("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(booking))
+        self._connection.execute("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(booking))
         return booking
 
     def change(self, reference: str, flight: Flight, fee: int) -> None:
@@ -166,7 +168,7 @@ class BookingDatabase:
     # ---- comparison ---------------------------------------------------------------------------------------------
 
     def writes(self) -> Counter[Write]:
-        """What has changed since the start. References of new bookings are volatile and appear in notifications by their item only."""
+        """What has changed since the start. References of new bookings are volatile: a message counts by the items it names."""
         changes: list[Write] = []
         bookings = self.bookings()
         for booking in bookings:
@@ -195,6 +197,11 @@ class BookingDatabase:
         self.user_id = state["user_id"]
         self._initial = state["initial"]
         self._connection = _connect(state["image"])
+
+
+def _row(record: Any) -> tuple[Any, ...]:
+    """The fields in order; `dataclasses.astuple` copies deeply and takes a third of a reset."""
+    return tuple([getattr(record, name) for name in record.__slots__])
 
 
 def _connect(image: bytes) -> sqlite3.Connection:

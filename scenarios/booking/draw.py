@@ -74,7 +74,7 @@ def flight_rows(
     departs: str | None = None,
     price: int | None = None,
 ) -> list[Flight]:
-    """Departures of one route and day, with times and prices close to each other. The first row takes `departs` and `price` where given."""
+    """Departures of one route and day, some close in time or price. The first row takes `departs` and `price` where given."""
     times: list[int] = []
     prices: list[int] = []
     if departs is not None:
@@ -105,7 +105,7 @@ def flight_rows(
 def answering_flights(
     draw: Draw, ids: Iterator[str], query: FlightQuery, also: FlightQuery | None = None
 ) -> tuple[list[Flight], Flight]:
-    """Departures among which exactly one answers the query, in random order, and that one. Every condition of the query matters.
+    """Departures in random order of which exactly one answers the query, and that one. Every condition matters.
 
     Args:
         draw: Source of randomness.

@@ -1,4 +1,4 @@
-"""Names of the booking world. `home` serves train, val and test; `ood` shares not one city, hotel, airline or person with it."""
+"""Names of the booking world. `home` serves train, val and test; `ood` shares no city, hotel, airline or person with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ HOME = Inventory(
 OOD = Inventory(
     month="October",
     cities=("Tokyo", "Boston", "Cairo", "Delhi", "Denver", "Lagos", "Lima", "Seoul", "Sydney", "Toronto", "Nairobi", "Quito"),
-    hotel_names=("Bamboo", "Cedar", "Desert", "Falcon", "Jasmine", "Lotus", "Maple", "Pearl", "Sunrise", "Tiger", "Willow", "Zenith"),
+    hotel_names=(
+        "Bamboo", "Cedar", "Desert", "Falcon", "Jasmine", "Lotus", "Maple", "Pearl", "Sunrise", "Tiger", "Willow", "Zenith",
+    ),
     airlines={"AX": "Axis Air", "NW": "Northwind"},
     first_names=("Aisha", "Chen", "Diego", "Fatima", "Hiro", "Imani", "Kofi", "Lucia", "Mei", "Omar", "Priya", "Yuki"),
     last_names=("Abebe", "Castro", "Diallo", "Gupta", "Haddad", "Ito", "Kim", "Mensah", "Okafor", "Park", "Silva", "Tanaka"),

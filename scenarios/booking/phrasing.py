@@ -55,8 +55,14 @@ _ASK: Mapping[Family, Mapping[str, tuple[str, ...]]] = {
     "ood": {
         "condition": ("Sunshine or not? Tell me the sky over {city} on {date}.", "Look up the {date} forecast for {city}."),
         "celsius": ("Degrees in {city}, {date}?", "I am packing for {city}: how hot or cold is it on {date}?"),
-        "price": ("{origin} - {destination}, {date}: the fare of {wish}?", "Tell me what I pay on {date} for {wish}, {origin} to {destination}."),
-        "time": ("{origin} - {destination}, {date}: departure of {wish}?", "Tell me the departure of {wish}, {origin} to {destination}, {date}."),
+        "price": (
+            "{origin} - {destination}, {date}: the fare of {wish}?",
+            "Tell me what I pay on {date} for {wish}, {origin} to {destination}.",
+        ),
+        "time": (
+            "{origin} - {destination}, {date}: departure of {wish}?",
+            "Tell me the departure of {wish}, {origin} to {destination}, {date}.",
+        ),
         "rate": ("One night in {city}, the {hotel} hotel: what would I pay?", "Room rate of the {hotel} hotel, {city}?"),
         "tier": ("Remind me which status level I hold with you.", "My status level, please?"),
     },

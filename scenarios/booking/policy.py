@@ -84,7 +84,7 @@ _TEXTS: Mapping[Family, Mapping[str, str]] = {
         "consent": "The passenger hears reference and fee first and has to agree to them.",
         "refusal": "A refusal needs its reason; let the passenger answer before you finish.",
         "agreement": "The passenger hears both choices, flight and hotel, and has to agree before you reserve.",
-        "text": "Last of all goes one message that names both references.",
+        "text": "With everything reserved, one message tells both references.",
     },
 }
 

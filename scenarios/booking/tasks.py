@@ -91,8 +91,8 @@ class Task:
 
 
 Maker = Callable[[Draw, Family, str, Callable[[tuple[Any, ...]], bool]], "dict[str, Any] | None"]
-"""Builds the level's part of a task from a draw, the family, the task kind and a test whether a signature belongs to the split; None if
-it does not."""
+"""Builds a level's part of a task from a draw, the family, the task kind and a test whether a signature belongs to the split.
+Returns None if it does not."""
 
 
 def kinds_of(level: int) -> tuple[str, ...]:
@@ -106,6 +106,24 @@ def scenario_ids(level: int, split: str) -> tuple[str, ...]:
     return tuple(f"booking-{level}-{split}-{index:05d}" for index in range(SPLIT_SIZES[split]))
 
 
+def kind_of(scenario_id: str) -> str:
+    """The task kind of an id, without building the task.
+
+    Raises:
+        ValueError: The id is not one of `scenario_ids`.
+    """
+    level, _, index = _parse(scenario_id)
+    kinds = kinds_of(level)
+    return kinds[index % len(kinds)]
+
+
+def _parse(scenario_id: str) -> tuple[int, str, int]:
+    match = re.fullmatch(r"booking-(\d)-(train|val|test|ood)-(\d{5})", scenario_id)
+    if match is None or int(match[1]) not in _levels() or int(match[3]) >= SPLIT_SIZES[match[2]]:
+        raise ValueError(f"unknown scenario id {scenario_id!r}; expected one like 'booking-1-train-00042'")
+    return int(match[1]), match[2], int(match[3])
+
+
 @functools.lru_cache(maxsize=4096)
 def make_task(scenario_id: str) -> Task:
     """The task with an id; the same in every process.
@@ -113,12 +131,8 @@ def make_task(scenario_id: str) -> Task:
     Raises:
         ValueError: The id is not one of `scenario_ids`.
     """
-    match = re.fullmatch(r"booking-(\d)-(train|val|test|ood)-(\d{5})", scenario_id)
-    if match is None or int(match[1]) not in _levels() or int(match[3]) >= SPLIT_SIZES[match[2]]:
-        raise ValueError(f"unknown scenario id {scenario_id!r}; expected one like 'booking-1-train-00042'")
-    level, split, index = int(match[1]), match[2], int(match[3])
-    kinds, maker = _levels()[level]
-    kind = kinds[index % len(kinds)]
+    level, split, _ = _parse(scenario_id)
+    kind, maker = kind_of(scenario_id), _levels()[level][1]
     family = family_of(split)
 
     def belongs(signature: tuple[Any, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Level 5: a trip with flight, hotel and a condition on the weather; the customer changes its mind once and wants to be asked first."""
+"""Level 5: flight, hotel and a condition on the weather; the customer changes its mind once and wants to be asked first."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ CHOICES = ("cheapest", "earliest", "latest", "cheapest_nonstop", "earliest_nonst
 
 _OPENINGS: Mapping[Family, tuple[str, ...]] = {
     "home": (
-        "I want to travel from {origin} to {destination} on {date} and stay {nights}. Please book {wish} and the cheapest hotel with "
-        "at least {stars} stars. If it is {weather} in {destination} that day, I travel on {other_date} instead.",
-        "Please plan my trip from {origin} to {destination} on {date}: {wish}, and {nights} in the cheapest hotel with at least "
-        "{stars} stars. Should it be {weather} there on {date}, make it {other_date}.",
+        "I want to travel from {origin} to {destination} on {date} and stay {nights}. Please book {wish} and the cheapest "
+        "hotel with at least {stars} stars. If it is {weather} in {destination} that day, I travel on {other_date} instead.",
+        "Please plan my trip from {origin} to {destination} on {date}: {wish}, and {nights} in the cheapest hotel with at "
+        "least {stars} stars. Should it be {weather} there on {date}, make it {other_date}.",
     ),
     "ood": (
-        "{destination} from {origin}, {date}. I want {wish}, then {nights} in the lowest-priced hotel of {stars} stars or more. "
-        "With {weather} in {destination} on {date} everything moves to {other_date}.",
+        "{destination} from {origin}, {date}. I want {wish}, then {nights} in the lowest-priced hotel of {stars} stars or "
+        "more. With {weather} in {destination} on {date} everything moves to {other_date}.",
         "Arrange this: {wish} {origin} - {destination} on {date}, {nights}, lowest-priced hotel, {stars} stars or better. "
         "In case the forecast there says {weather}, I go on {other_date}.",
     ),
@@ -76,7 +76,7 @@ def trip(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[str, A
     if (changed == "choice" and later_query == query) or not belongs(signature):
         return None
     ids = flight_ids(draw, inventory)
-    rows, flight = answering_flights(draw, ids, query, later_query if changed == "choice" else None)
+    rows, _ = answering_flights(draw, ids, query, later_query if changed == "choice" else None)
     other_day = replace(query, day=day if moves else day + 1)
     decoys = [*answering_flights(draw, ids, other_day)[0], *flight_rows(draw, ids, (where[1], where[0]), final_day, count=3)]
     hotels = _hotels(draw, inventory, where[1], stars, later_stars)
