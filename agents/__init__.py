@@ -1,1 +1,1 @@
-"""agents"""
+"""What plays an environment: local models, endpoints, scripted experts, people."""

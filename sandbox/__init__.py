@@ -1,1 +1,1 @@
-"""sandbox"""
+"""Reserved for running the code that an agent writes."""
