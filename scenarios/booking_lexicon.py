@@ -244,5 +244,5 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
         unknown="I would rather not go into the reasons",
     ),
 )
-"""Facts: origin, destination, date, time, budget, nonstop, cabin, nights, stars, area, passenger, preference (the kind of flight
-at large), reference, reason."""
+"""Facts: origin, destination, date, time, budget, nonstop, cabin, nights, stars, area, passenger, preference (the kind of
+flight at large), reference, reason."""
