@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from slmagent.envs.booking.answers import values_in
 from slmagent.envs.booking.episode import Episode
 from slmagent.scenarios.booking.database import Write
-from slmagent.scenarios.booking.phrasing import LEXICON
+from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
 from slmagent.scenarios.understanding import understand
 from slmagent.scenarios.users import Proposal
 
@@ -23,59 +24,85 @@ _REASONS = {
     "fare": re.compile(r"\bbasic\b", re.IGNORECASE),
     "notice": re.compile(
         r"\btoo late\b|\bday before\b|\bday of (?:the )?departure\b|\bdeparture day\b"
-        r"|\b(?:leaves|departs|departure|flight is|flies) (?:is )?(?:already )?(?:today|tomorrow)\b|\btoo (?:close|near|soon)\b|\bshort notice\b",
+        r"|\b(?:leaves|departs|departure|flight is|flies) (?:is )?(?:already )?(?:today|tomorrow)\b"
+        r"|\btoo (?:close|near|soon)\b|\bshort notice\b",
         re.IGNORECASE,
     ),
 }
 
 
-def judge_proposal(episode: Episode, text: str) -> tuple[Proposal, frozenset[Write]]:
-    """Whether the customer wants what the agent asks agreement for, and what it then has agreed to.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The customer's view of what the agent asks agreement for."""
 
-    Agreement is to the items or the booking and fee that the message names; a yes to something unnamed allows nothing.
+    proposal: Proposal
+    consents: frozenset[Write] = frozenset()
+    """What a yes then allows."""
+    violates: tuple[str, ...] = ()
+    """Wishes that a bad proposal goes against."""
+
+
+NOTHING = Judgement("none")
+
+
+def judge(episode: Episode, text: str) -> Judgement:
+    """Whether the customer wants what a message asks agreement for, and what it agrees to with a yes.
+
+    Agreement is to the items, or to the booking and the fee, that the message names: a yes to something unnamed allows nothing.
     """
-    words = _named(episode, _proposing_part(text))
-    if not words:
-        words = _named(episode, text)
+    if not understand(text, BOOKING_LEXICON).proposes:
+        return NOTHING
+    named = _named(episode, _proposing_part(text)) or _named(episode, text)
+    if not named:
+        return NOTHING
     if episode.task.level == 4:
-        return _judge_change(episode, text, words)
+        return _judge_change(episode, text, named)
     wanted = {write[2] for write in episode.wanted_writes() if write[0] == "new"}
-    if not words:
-        return "none", frozenset()
-    return ("good", frozenset(("new", item) for item in words)) if words <= wanted else ("bad", frozenset())
+    if named <= wanted:
+        return Judgement("good", frozenset(("new", item) for item in named))
+    return Judgement("bad", violates=tuple(sorted(_violated(episode, item) for item in named - wanted)))
 
 
-def _judge_change(episode: Episode, text: str, named: set[str]) -> tuple[Proposal, frozenset[Write]]:
-    references = {name for name in named if episode.database.booking(name)}
-    details = episode.task.details
+def _violated(episode: Episode, item: str) -> str:
+    """The wish that an unwanted item goes against."""
+    flight = episode.database.flight(item)
+    if flight is None:
+        return "stars" if episode.database.hotel(item) else "reference"
+    wanted = next(known for write in episode.wanted_writes() if (known := episode.database.flight(str(write[2]))))
+    for name in ("origin", "destination"):
+        if getattr(flight, name) != getattr(wanted, name):
+            return name
+    return "date" if flight.day != wanted.day else "preference"
+
+
+def _judge_change(episode: Episode, text: str, named: set[str]) -> Judgement:
+    """A change or cancellation: the customer cares for the booking and the new flight, and pays any fee that was named."""
+    details, database = episode.task.details, episode.database
+    references = {name for name in named if database.booking(name)}
     if not references:
-        return "none", frozenset()
+        return NOTHING
     if references != {details["reference"]}:
-        return "bad", frozenset()
-    change = details["action"] == "change"
-    if not (_CHANGE if change else _CANCEL).search(text):
-        return ("bad" if (_CANCEL if change else _CHANGE).search(text) else "none"), frozenset()
+        return Judgement("bad", violates=("reference",))
+    wanted, other = (_CHANGE, _CANCEL) if details["action"] == "change" else (_CANCEL, _CHANGE)
+    if not wanted.search(text):
+        return Judgement("bad") if other.search(text) else NOTHING
     fees = {100 * int(value) for value in values_in("price", text)} | ({0} if _FREE.search(text) else set())
-    if not change:
-        return "good", frozenset(("cancel", details["reference"], fee) for fee in fees)
-    flights = named - references - {flight_of(episode, details["reference"])}
+    if details["action"] == "cancel":
+        return Judgement("good", frozenset(("cancel", details["reference"], fee) for fee in fees))
+    booked = database.booking(details["reference"])
+    flights = named - references - ({booked.item_id} if booked else set())
     if len(flights) != 1:
-        return "none" if not flights else "bad", frozenset()
-    wanted = {write[2] for write in episode.wanted_writes()} or flights
-    if not flights <= wanted:
-        return "bad", frozenset()
-    return "good", frozenset(("change", details["reference"], flight, fee) for flight in flights for fee in fees)
-
-
-def flight_of(episode: Episode, reference: str) -> str:
-    """The flight that a booking is for."""
-    booking = episode.database.booking(reference)
-    return booking.item_id if booking else ""
+        return Judgement("bad", violates=("preference",)) if flights else NOTHING
+    flight = flights.pop()
+    # Of a request that must be refused no flight is the right one: the customer takes any.
+    if episode.task.writes and flight != episode.task.writes[0][2]:
+        return Judgement("bad", violates=("preference",))
+    return Judgement("good", frozenset(("change", details["reference"], flight, fee) for fee in fees))
 
 
 def refuses_for(text: str, clause: str) -> bool:
     """Whether a message refuses, and for that reason alone; naming every reason is none."""
-    if not understand(text, LEXICON).refuses:
+    if not understand(text, BOOKING_LEXICON).refuses:
         return False
     return {name for name, pattern in _REASONS.items() if pattern.search(text)} == {clause}
 
@@ -88,4 +115,4 @@ def _named(episode: Episode, text: str) -> set[str]:
 
 def _proposing_part(text: str) -> str:
     """The sentences that ask for agreement; others may compare or report."""
-    return " ".join(sentence for sentence in _SENTENCE.split(text) if understand(sentence, LEXICON).proposes)
+    return " ".join(sentence for sentence in _SENTENCE.split(text) if understand(sentence, BOOKING_LEXICON).proposes)

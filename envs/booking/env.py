@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from slmagent.envs.base import ChatEnv, UserTurn
-from slmagent.envs.booking.dialogue import judge_proposal, refuses_for
+from slmagent.envs.booking.dialogue import Judgement, judge, refuses_for
 from slmagent.envs.booking.episode import Episode
 from slmagent.envs.booking.expert import Expert
 from slmagent.envs.booking.tools import TOOLS_BY_LEVEL, BookFlight, BookHotel, CancelBooking, ChangeBooking, Desk
@@ -18,14 +18,13 @@ from slmagent.envs.tools import Tool, ToolBox
 from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS, BookingOutcome
 from slmagent.rewards.composite import Composite
 from slmagent.rewards.style import style_match
-from slmagent.scenarios.booking.database import BookingDatabase, Write
+from slmagent.scenarios.booking.database import BookingDatabase
 from slmagent.scenarios.booking.inventory import INVENTORIES, Family
-from slmagent.scenarios.booking.phrasing import LEXICON
 from slmagent.scenarios.booking.policy import Case
 from slmagent.scenarios.booking.tasks import Task, kind_of, make_task, scenario_ids
+from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
 from slmagent.scenarios.personas import PERSONAS
-from slmagent.scenarios.understanding import understand
-from slmagent.scenarios.users import Agenda, Proposal, Slot, Twist, UserSimulator
+from slmagent.scenarios.users import Agenda, Slot, Twist, UserSimulator
 from slmagent.types import ParsedAction
 
 MAX_IDLE = 4
@@ -41,7 +40,68 @@ def step_budget(expert_turns: int) -> int:
 
 
 class BookingEnv(ChatEnv):
-    """Booking desk (docstring to follow)."""
+    """The booking desk of a travel agency: look things up, book, change and cancel for the customer in the chat.
+
+    ## Description
+    A customer is logged in and wants something. Behind the tools lies an SQLite database, one per episode, with flights, hotels,
+    weather, users, bookings and notifications. Whether an episode succeeds is judged on the final state of that database: exactly
+    the changes that the customer asked for, as a solver derives them from the wishes, and no others. Where the goal is information
+    (level 0) the value has to be said to the customer after its evidence was read, and no other value of the kind besides. Where
+    the request has to be refused (a fifth of level 4) nothing may change, and the reason has to be given and upheld.
+
+    ## Observation
+    The conversation so far, a tuple of `{"role", "content"}` dicts: a system message with the rules and the tools, then user and
+    assistant in turn. Tool results are user messages in `<tool_response>` tags, one short line a row, identifier last, as in
+    `14:30 EUR 456 non-stop FL337`.
+
+    ## Action
+    The assistant's text, any string. `<tool_call>{"name": "book_flight", "arguments": {"flight_id": "FL337"}}</tool_call>` calls a
+    tool; words beside a call are a note that nobody hears. Text without a call is said to the customer. `finish` says a last
+    message and ends the episode. A call that cannot be read or carried out is answered by an error that names the problem.
+
+    Tools (levels show those that their tasks need; the `ood` split renames them): `search_flights`, `search_hotels`, `get_weather`,
+    `get_user`, `book_flight`, `book_hotel`, `change_booking`, `cancel_booking`, `notify_user`, `finish`. Tools obey: keeping to the
+    written rules is the agent's duty.
+
+    ## Rewards
+    Paid at the end, but for `progress`; the weight of each can be changed with `reward_weights`.
+
+    | component | weight | value |
+    |---|---|---|
+    | `goal` | 0.4 | 5 on success, else 0 |
+    | `efficiency` | 0.15 | 2 - steps/budget within the step budget, -1 past it; 0 without success |
+    | `feedback` | 0.2 | the customer's: +3 on success, 0 on success in a foul mood, -3 without success |
+    | `compliance` | 0.05 | 1 when rules applied and were kept; absent at levels without rules |
+    | `style` | 0.2 | 0 to 2, match with the customer's way of writing; absent when nothing was said |
+    | `progress` | 1.0 | potential-based shaping by the share of the task done, less unwanted changes |
+    | `veto` | -10 | a broken rule ends the episode and fixes its total |
+
+    The step budget is 1.5 times what the expert needs for the task, rounded up, and one more. The share of the task done counts
+    the look-ups, questions, agreements and changes that the goal needs. With the default weights a success totals at least 1.85 and a failure at most -0.15 (at `shaping_gamma` 1).
+
+    ## Levels
+    * 0: one factual question, one look-up.
+    * 1: book exactly the flight that is described (by time, price, stops, part of the day).
+    * 2: book the flight that meets the constraints best (cheapest, earliest, latest, non-stop, budget, part of the day).
+    * 3: as 1 and 2, but origin, date or preference are told only when asked for.
+    * 4: change or cancel a booking under written rules (fares, notice, fees, consent). Two tasks in ten have to be refused; customers
+      argue, and haggle over fees.
+    * 5: a trip of flight and hotel on a day that depends on the weather; the customer changes its mind once, both have to be
+      agreed to before they are booked, and a text with both references goes out at the end.
+
+    ## Episode End
+    Terminates when the agent calls `finish`, when the customer leaves (its patience is gone, or four actions in a row brought nothing
+    new; if it had got all it wanted before, that still is a success) and when a rule is broken. Truncates after `max_turns` actions:
+    twice the step budget of the level's longest task, and two. `info["stop_reason"]` says which; `info["success"]` and
+    `info["task_kind"]` come with the end.
+
+    ## Arguments
+    See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`, `reward_weights`,
+    `shaping_gamma`, `render_mode`.
+
+    ## Version History
+    * v0: first version.
+    """
 
     levels: ClassVar[Mapping[int, str]] = {
         0: "one factual question, one look-up",
@@ -84,36 +144,41 @@ class BookingEnv(ChatEnv):
 
     def _hear(self, text: str) -> UserTurn:
         episode = self.state
-        told = episode.told()
-        proposal, consents = self._note(text)
-        progress = episode.progress()
+        told, progress, pushed = episode.told(), episode.progress(), episode.pushed
         moved = progress > episode.heard_progress
+        asked_for = self._note(text)
         episode.satisfied = episode.goal_met()
-        reply = episode.user.reply(text, progressed=moved, proposal=proposal, satisfied=episode.satisfied)
-        pushed = int(episode.user.state()["pushed"])
-        if pushed > episode.pushed:
+        reply = episode.user.reply(
+            text,
+            progressed=moved,
+            proposal=asked_for.proposal,
+            satisfied=episode.satisfied,
+            violates=asked_for.violates,
+        )
+        episode.pushed = int(episode.user.state()["pushed"])
+        if episode.pushed > pushed:
             episode.firm = False
-            episode.pushed = pushed
         if reply.twist:
             episode.twisted = True
             episode.consents.clear()
-        agreed = reply.confirmed and not episode.consents.issuperset(consents)
+        agreed = reply.confirmed and not episode.consents.issuperset(asked_for.consents)
         if reply.confirmed:
-            episode.consents |= consents
-        fruitful = moved or agreed or reply.twist or episode.told() != told
+            episode.consents |= asked_for.consents
+        episode.heard_progress = episode.progress()
+        learnt = episode.told() != told or episode.pushed > pushed or reply.twist or agreed
+        fruitful = moved or learnt or episode.heard_progress > progress
         episode.idle = 0 if fruitful else episode.idle + 1
-        episode.heard_progress = max(progress, episode.progress())
         left = reply.left or episode.idle >= MAX_IDLE
         if left:
             episode.ended = "user_left"
         return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
 
-    def _note(self, text: str) -> tuple[Proposal, frozenset[Write]]:
+    def _note(self, text: str) -> Judgement:
         """Takes a message to the user into the state; what it asks agreement for."""
         episode = self.state
         refusal = episode.task.refusal
         episode.hear(text, refuses=refusal is not None and refuses_for(text, refusal))
-        return judge_proposal(episode, text) if understand(text, LEXICON).proposes else ("none", frozenset())
+        return judge(episode, text)
 
     def _call(self, tool: Tool) -> str:
         broken = self._broken_clauses(tool)
@@ -191,7 +256,8 @@ class BookingEnv(ChatEnv):
             "stated": episode.stated,
             "contradicted": episode.contradicted,
             "consents": sorted(list(consent) for consent in episode.consents),
-            "pushed": [episode.pushed, episode.firm],
+            "refusal": [episode.pushed, episode.firm],
+            "news": episode.progress() > episode.heard_progress,
         }
 
     def expert(self, *, evidence: bool = True) -> str:
@@ -207,4 +273,4 @@ def _toolbox(level: int, family: Family) -> ToolBox:
 def _agenda(task: Task) -> Agenda:
     slots = tuple(Slot(wish.name, wish.value, wish.hidden) for wish in task.wishes)
     twist = None if task.twist is None else Twist(*task.twist)
-    return Agenda(task.openings, slots, LEXICON, task.pushbacks, twist)
+    return Agenda(task.openings, slots, BOOKING_LEXICON, task.pushbacks, twist)

@@ -63,18 +63,21 @@ def done_text(persona: str) -> str:
 
 
 def question_text(persona: str, missing: Sequence[str]) -> str:
-    """Asks for what the customer has not told."""
-    short = {"origin": "origin", "date": "date", "preference": "preference"}
-    long = {"origin": "where do you fly from", "date": "on which date", "preference": "what is your preference"}
-    asked = _listed([long[name] for name in missing])
-    asked = asked[0].upper() + asked[1:]
-    terse = _listed([short[name] for name in missing])
+    """Asks for what the customer has not told: origin, date, preference."""
+    facts = [name for name in missing if name != "preference"]
+    long = _capital(" and ".join({"origin": "where do you fly from", "date": "on which date"}[name] for name in facts))
+    short = _capital(" and ".join(facts))
+    # Preferences get a sentence of their own: beside another question they are taken for an aside.
+    which = "Which flight would you like?" if "preference" in missing else ""
+    asked = [f"{long}?" if facts else "", which]
     return _one_of(
         persona,
-        terse=f"{terse[0].upper()}{terse[1:]}, please?",
-        plain=f"{asked}?",
-        playful=f"Great! {asked}?",
-        full=f"Thank you for your request. I will gladly help you, please tell me: {asked[0].lower()}{asked[1:]}?",
+        terse=_sentences(f"{short}, please?" if facts else "", "Which flight?" if which else ""),
+        plain=_sentences(*asked),
+        playful=_sentences("Great!", *asked),
+        full=_sentences(
+            "Thank you for your request.", "I have a question for you, please." if len(missing) < 2 else "", *asked
+        ),
     )
 
 
@@ -84,7 +87,7 @@ def proposal_text(persona: str, reason: str, question: str) -> str:
         persona,
         terse=f"{reason}. {question}",
         plain=f"{reason}. {question}",
-        playful=f"{reason}. {question}",
+        playful=f"Great! {reason}. {question}",
         full=f"Thank you for waiting. {reason}. {question}",
     )
 
@@ -100,13 +103,20 @@ def refusal_text(persona: str, reference: str, action: str, clause: str, *, when
     done = "changed" if action == "change" else "cancelled"
     reasons = REFUSAL_REASONS[clause]
     reason = reasons[round_ % len(reasons)].format(done=done, when=when)
-    opening = ("", "No exception: ", "Still: ")[round_ % 3]
+    if round_:
+        return _one_of(
+            persona,
+            terse=f"No, I cannot {action} it, {reason}.",
+            plain=f"I understand, but I cannot {action} {reference}, {reason}.",
+            playful=f"I know, but I can't {action} {reference}, {reason}!",
+            full=f"I understand your position and I am sorry, but I cannot {action} {reference} for you, because {reason}.",
+        )
     return _one_of(
         persona,
-        terse=f"{opening}I cannot {action} {reference}, {reason}.",
-        plain=f"{opening}I am sorry, I cannot {action} {reference}, {reason}.",
-        playful=f"{opening}I can't {action} {reference}, {reason}!",
-        full=f"{opening}I am sorry to disappoint you, but I cannot {action} {reference} for you, because {reason}.",
+        terse=f"I cannot {action} {reference}, {reason}.",
+        plain=f"I am sorry, I cannot {action} {reference}, {reason}.",
+        playful=f"Oh no, I can't {action} {reference}, {reason}!",
+        full=f"I am sorry to disappoint you, but I cannot {action} {reference} for you, because {reason}.",
     )
 
 
@@ -137,5 +147,9 @@ def trip_text(persona: str, flight_reference: str, hotel_reference: str) -> str:
     )
 
 
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from slmagent.scenarios.booking.inventory import INVENTORIES, Family
 from slmagent.scenarios.booking.records import FlightQuery
-from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
-from slmagent.scenarios.understanding import SlotPattern
 
 _OBJECTIVES: Mapping[Family, Mapping[str, str]] = {
     "home": {"cheapest": "cheapest", "earliest": "earliest", "latest": "latest"},
@@ -128,20 +126,3 @@ def _fill(templates: tuple[str, ...], family: Family, query: FlightQuery) -> tup
         "date": date_text(family, query.day),
     }
     return tuple(template.format(**values) for template in templates)
-
-
-PREFERENCE = SlotPattern(
-    "preference",
-    (
-        "preference|preferences|requirement|requirements|wishes|criteria",
-        "which|what flight|flights|option|connection",
-        "what|which kind|type|sort of flight|flights|connection",
-        "do you prefer",
-        "matters|important",
-        "looking for",
-    ),
-    label="preferred flight",
-    answers=("I would like {value}.", "{value}, please."),
-)
-LEXICON: tuple[SlotPattern, ...] = (*BOOKING_LEXICON, PREFERENCE)
-"""What customers of the desk can be asked for."""

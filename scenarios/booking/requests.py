@@ -23,6 +23,7 @@ from slmagent.scenarios.booking.inventory import CONDITIONS, INVENTORIES, TIERS,
 from slmagent.scenarios.booking.phrasing import booking_openings, date_text, flight_wish, question_openings
 from slmagent.scenarios.booking.records import FlightQuery
 from slmagent.scenarios.booking.tasks import Answer, Wish
+from slmagent.scenarios.booking.wishes import flight_wishes
 
 Belongs = Callable[[tuple[Any, ...]], bool]
 
@@ -58,6 +59,7 @@ def question(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[st
         parts["signature"] = (kind, city, day)
         parts["openings"] = question_openings(family, kind, city=city, date=date_text(family, day))
         parts["weather"] = tuple(rows)
+        parts["wishes"] = (Wish("destination", city), Wish("date", date_text(family, day)))
         parts["reads"] = (("weather", city, day),)
         others = CONDITIONS if kind == "condition" else [str(row.celsius) for row in rows]
         value = today.condition if kind == "condition" else str(today.celsius)
@@ -69,6 +71,7 @@ def question(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[st
         parts["signature"] = (kind, city, hotel.name)
         parts["openings"] = question_openings(family, kind, hotel=hotel.name, city=city)
         parts["hotels"] = tuple(rows)
+        parts["wishes"] = (Wish("destination", city),)
         parts["reads"] = (("hotels", city),)
         parts["answer"] = Answer(
             kind, str(hotel.price // 100), tuple(str(row.price // 100) for row in rows if row is not hotel)
@@ -84,6 +87,7 @@ def question(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[st
         value = str(target.price // 100) if kind == "price" else target.departs
         others = [str(row.price // 100) if kind == "price" else row.departs for row in rows]
         parts["openings"] = question_openings(family, kind, query)
+        parts["wishes"] = flight_wishes(family, query)
         parts["flights"] = (*rows, *decoy_flights(draw, ids, (query.origin, query.destination), day))
         parts["reads"] = (("flights", query.origin, query.destination, day),)
         parts["flight_query"] = query
@@ -160,16 +164,6 @@ def book_one_flight(
         "details": {"evidence": flight_wish(family, query).removeprefix("the ")} if level > 1 else {},
         "expert_turns": 3,
     }
-
-
-def flight_wishes(family: Family, query: FlightQuery) -> tuple[Wish, ...]:
-    """What the customer can say about the flight when asked."""
-    return (
-        Wish("origin", query.origin),
-        Wish("destination", query.destination),
-        Wish("date", date_text(family, query.day)),
-        Wish("choice", flight_wish(family, query)),
-    )
 
 
 def signature_of(query: FlightQuery) -> tuple[Any, ...]:

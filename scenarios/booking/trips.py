@@ -46,6 +46,10 @@ _WEATHER: Mapping[Family, Mapping[str, str]] = {
     "home": {"rain": "rainy", "cold": "colder than {threshold} C"},
     "ood": {"rain": "rain", "cold": "less than {threshold} C"},
 }
+_DATES: Mapping[Family, str] = {
+    "home": "{date}, or {other_date} if it is {weather} there",
+    "ood": "{date}, or {other_date} in case of {weather}",
+}
 _TWISTS: Mapping[Family, Mapping[str, str]] = {
     "home": {
         "stars": "I have changed my mind: the hotel should have {value}.",
@@ -107,7 +111,7 @@ def trip(draw: Draw, family: Family, kind: str, belongs: Belongs) -> dict[str, A
         "wishes": (
             Wish("origin", where[0]),
             Wish("destination", where[1]),
-            Wish("date", values["date"]),
+            Wish("date", _DATES[family].format(**values)),
             Wish("nights", values["nights"]),
             Wish("stars", f"at least {stars} stars"),
             Wish("preference", values["wish"]),

@@ -10,7 +10,7 @@ from slmagent.scenarios.booking.inventory import INVENTORIES, Family
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.records import FlightQuery
 from slmagent.scenarios.booking.requests import CHOICE_KINDS, Belongs, book_one_flight, choose, describe
-from slmagent.scenarios.booking.tasks import Wish
+from slmagent.scenarios.booking.wishes import flight_wishes, parts_that_matter
 
 KINDS = ("date+preference", "origin+preference", "origin+date+preference", "origin+date")
 """What is held back. Origin or date always is: who guesses them all but never guesses right."""
@@ -40,8 +40,8 @@ def withheld_flight(draw: Draw, family: Family, kind: str, belongs: Belongs) -> 
         return None
     hidden = tuple(kind.split("+"))
     parts["openings"] = _openings(family, query, hidden)
-    parts["wishes"] = _wishes(family, query, hidden)
-    parts["details"] |= {"hidden": hidden, "parts": _parts_that_matter(query)}
+    parts["wishes"] = flight_wishes(family, query, hidden)
+    parts["details"] |= {"hidden": hidden, "parts": parts_that_matter(query)}
     parts["expert_turns"] = 4
     return parts
 
@@ -55,49 +55,3 @@ def _openings(family: Family, query: FlightQuery, hidden: tuple[str, ...]) -> tu
         "date": "" if "date" in hidden else f" on {date_text(family, query.day)}",
     }
     return tuple(template.format(**values) for template in _OPENINGS[family])
-
-
-def _wishes(family: Family, query: FlightQuery, hidden: tuple[str, ...]) -> tuple[Wish, ...]:
-    choice = "preference" in hidden
-    return (
-        Wish("origin", query.origin, "origin" in hidden),
-        Wish("destination", query.destination),
-        Wish("date", date_text(family, query.day), "date" in hidden),
-        Wish("preference", flight_wish(family, query), choice),
-        Wish("time", _time(query), choice),
-        Wish("budget", _budget(query), choice),
-        Wish("nonstop", _stops(query), choice),
-    )
-
-
-def _time(query: FlightQuery) -> str:
-    if query.departs:
-        return query.departs
-    if query.objective in ("earliest", "latest"):
-        return f"as {'early' if query.objective == 'earliest' else 'late'} as possible"
-    return f"in the {query.daypart}" if query.daypart else "any time"
-
-
-def _budget(query: FlightQuery) -> str:
-    if query.price is not None:
-        return f"EUR {query.price // 100}"
-    if query.max_price is not None:
-        return f"at most EUR {query.max_price // 100}"
-    return "as cheap as possible" if query.objective == "cheapest" else "any price"
-
-
-def _stops(query: FlightQuery) -> str:
-    return {None: "with or without a stop", 0: "non-stop", 1: "with 1 stop"}[query.stops]
-
-
-def _parts_that_matter(query: FlightQuery) -> tuple[str, ...]:
-    """Wishes that together say as much as the preference does."""
-    return tuple(
-        name
-        for name, text, neutral in (
-            ("time", _time(query), "any time"),
-            ("budget", _budget(query), "any price"),
-            ("nonstop", _stops(query), "with or without a stop"),
-        )
-        if text != neutral
-    )
