@@ -11,9 +11,11 @@
 #   TORCH           what pip is told to install torch. A torch that is in .venv already is left alone. For CUDA:
 #                   make demo TORCH='torch --index-url https://download.pytorch.org/whl/cu130'
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
-TORCH ?= torch --constraint constraints.txt --extra-index-url https://download.pytorch.org/whl/cpu --retries 1
 VENV := .venv
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+TORCH ?= torch --constraint constraints.txt --no-deps --extra-index-url https://download.pytorch.org/whl/cpu --retries 1
+NEW_ENOUGH := 'import sys; sys.exit(sys.version_info < (3, 11) and "slmagent needs Python 3.11 or newer: make PYTHON=...")'
+TORCH_VERSION := $(VENV)/bin/python -c 'from importlib.metadata import version; print("torch==" + version("torch"))'
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
@@ -22,13 +24,12 @@ STAMP := $(VENV)/.set-up
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slmagent needs Python 3.11 or newer: make PYTHON=...")'
-	@$(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) install --quiet $(TORCH)
+	@test -x $(BIN)/python || { $(PYTHON) -c $(NEW_ENOUGH) && { $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); false; }; }; }
+	@$(TORCH_VERSION) >/dev/null 2>&1 || $(PIP) install $(TORCH)
 	@# Whatever torch is there now stays: its version constrains everything that is installed from here on.
 	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
-	@$(BIN)/python -c 'import torch; print("torch==" + torch.__version__)' >> $(VENV)/constraints.txt
-	$(PIP) install --quiet --constraint $(VENV)/constraints.txt --editable '.[train,dev]'
+	@$(TORCH_VERSION) >> $(VENV)/constraints.txt
+	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,dev]'
 	@touch $@
 
 # The model is needed by some tests only; those say so and are skipped where it cannot be had.

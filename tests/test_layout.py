@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FOLDERS = ("agents", "envs", "evaluation", "rewards", "sandbox", "scenarios", "trainers")
+PACKAGES = ("slmagent", *FOLDERS)
 HEAVY = {"torch", "transformers", "peft", "trl", "accelerate", "datasets", "tokenizers", "gguf", "safetensors"}
 PLOTTING = {"matplotlib", "scipy", "jinja2", "plotly"}
 
@@ -49,6 +50,11 @@ def sources(folder: str) -> list[Path]:
     return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
 
 
+def installed(path: Path) -> str:
+    """Where a file or folder of the repository lies in site-packages."""
+    return path.as_posix() if path.parts[0] == "slmagent" else f"slmagent/{path.as_posix()}"
+
+
 def imports(path: Path, *, top_only: bool = False) -> Iterator[str]:
     """Modules that a file imports, anywhere in it or only when it is imported itself; not those for type checkers."""
     tree = ast.parse((ROOT / path).read_text())
@@ -73,9 +79,8 @@ def imports(path: Path, *, top_only: bool = False) -> Iterator[str]:
 
 def test_package_list_is_what_is_there() -> None:
     listed = PYPROJECT["tool"]["setuptools"]["packages"]
-    folders = {path.parent for folder in ("slmagent", *FOLDERS) for path in sources(folder)}
-    there = {"slmagent"} | {"slmagent." + ".".join(folder.parts) for folder in folders if folder.parts != ("slmagent",)}
-    assert set(listed) == there
+    folders = {path.parent for folder in PACKAGES for path in sources(folder)}
+    assert set(listed) == {installed(folder).replace("/", ".") for folder in folders}
     assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
     assert PYPROJECT["tool"]["setuptools"]["package-dir"] == {
         "slmagent": "slmagent",
@@ -88,7 +93,7 @@ def test_type_checkers_find_every_package() -> None:
     assert links == {folder: f"../../{folder}" for folder in FOLDERS}
 
 
-@pytest.mark.parametrize("folder", ["slmagent", *FOLDERS])
+@pytest.mark.parametrize("folder", PACKAGES)
 def test_files_can_be_read_in_one_sitting(folder: str) -> None:
     lengths = {path: len((ROOT / path).read_text().splitlines()) for path in sources(folder)}
     assert {path: lines for path, lines in lengths.items() if lines > 400} == {}
@@ -146,7 +151,7 @@ def test_plots_and_command_lines_stay_in_their_places() -> None:
 
 
 def test_nobody_imports_a_bare_folder() -> None:
-    for folder in ("slmagent", *FOLDERS, "tests", "examples", "benchmarks"):
+    for folder in (*PACKAGES, "tests", "examples", "benchmarks"):
         for path in sources(folder):
             bare = {module.partition(".")[0] for module in imports(path)} & set(FOLDERS)
             assert not bare, f"{path} imports {bare}; use slmagent.<folder>"
@@ -189,7 +194,7 @@ def test_environments_run_without_torch_and_import_fast() -> None:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a copy of the sources, so that nothing is left behind in the repository."""
     copy = tmp_path_factory.mktemp("source")
-    for name in ("slmagent", *FOLDERS, "tests", "examples"):
+    for name in (*PACKAGES, "tests", "examples"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
@@ -214,10 +219,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
     info = {name for name in names if ".dist-info/" in name}
-    data = [path for folder in FOLDERS for kind in ("*.j2", "*.toml") for path in (ROOT / folder).rglob(kind)]
-    expected = {path.as_posix() for path in sources("slmagent")} | {"slmagent/py.typed"}
-    expected |= {f"slmagent/{path.as_posix()}" for folder in FOLDERS for path in sources(folder)}
-    expected |= {f"slmagent/{path.relative_to(ROOT).as_posix()}" for path in data}
+    data = [path for folder in PACKAGES for kind in ("*.j2", "*.toml") for path in (ROOT / folder).rglob(kind)]
+    expected = {installed(path) for folder in PACKAGES for path in sources(folder)} | {"slmagent/py.typed"}
+    expected |= {installed(path.relative_to(ROOT)) for path in data}
     assert names - info == expected
     assert any(name.endswith("licenses/LICENSE") for name in info)
 
@@ -270,7 +274,7 @@ def undocumented(path: Path) -> Iterator[str]:
                 pending.append((f"{prefix}{node.name}.", node))
 
 
-@pytest.mark.parametrize("folder", ["slmagent", *FOLDERS])
+@pytest.mark.parametrize("folder", PACKAGES)
 def test_public_names_have_docstrings(folder: str) -> None:
     assert [name for path in sources(folder) for name in undocumented(path)] == []
 
@@ -294,14 +298,6 @@ def test_the_tree_of_the_readme_names_everything_and_nothing_else() -> None:
         named.add(folder + name if indent else name)
     missing = sorted(name for name in named if not (ROOT / name).exists())
     assert missing == []
-    explained = {
-        f"{path.parent.as_posix()}/{path.name}" for folder in FOLDERS for path in sources(folder) if len(path.parts) == 2
-    }
-    explained |= {
-        f"{path.parent.parent.as_posix()}/{path.parent.name}/"
-        for folder in FOLDERS
-        for path in sources(folder)
-        if len(path.parts) == 3
-    }
-    explained = {name for name in explained if not name.endswith("__init__.py")}
-    assert sorted(explained - named) == []
+    files = [path for folder in PACKAGES for path in sources(folder)]
+    shown = {"/".join(path.parts[:2]) + ("/" if len(path.parts) > 2 else "") for path in files}
+    assert sorted(name for name in shown - named if not name.endswith("__init__.py")) == []
