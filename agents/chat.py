@@ -104,6 +104,10 @@ class ChatFormat:
         opener = self.pieces.assistant_to_user[len(self.end_mark) :]
         return self._encode([(opener, False), (reply, True), (self.pieces.user_to_assistant, False)])
 
+    def encode_action(self, text: str) -> list[int]:
+        """Ids of an assistant message and its end mark, for demonstrations; sampled actions are never encoded."""
+        return [*self._encode([(text, True)]), self.end_mark_id]
+
     def decode_action(self, token_ids: Sequence[int]) -> str:
         """Text of a sampled action; a trailing stop token is left out, other special tokens are kept visible."""
         ids = list(token_ids)
