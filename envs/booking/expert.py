@@ -59,7 +59,8 @@ class Expert:
         if reference is not None:
             return self._finish(wording.booked_text(self.persona, flight, reference))
         wish = self.task.details.get("evidence")
-        return self._call("book_flight", note=f"{wish}: {flight.line()}" if wish else flight.line(), flight_id=flight.flight_id)
+        note = f"{wish}: {flight.line()}" if wish else flight.quote(self.task.kind)
+        return self._call("book_flight", note=note, flight_id=flight.flight_id)
 
     def _refuse(self) -> str:
         details = self.task.details

@@ -30,7 +30,19 @@ class Flight:
 
     def line(self) -> str:
         """The row as an agent reads it, identifier last."""
-        return f"{self.departs} EUR {self.price // 100} {'non-stop' if self.stops == 0 else '1 stop'} {self.flight_id}"
+        return f"{self.departs} {self.quote('price')}"
+
+    def quote(self, attribute: str) -> str:
+        """The row from one attribute on: `time`, `price` or `stops`. What a customer described is quoted from there to the identifier."""
+        stops = f"{'non-stop' if self.stops == 0 else '1 stop'} {self.flight_id}"
+        match attribute:
+            case "time":
+                return self.line()
+            case "price":
+                return f"EUR {self.price // 100} {stops}"
+            case "stops":
+                return stops
+        raise ValueError(f"unknown attribute {attribute!r}; expected 'time', 'price' or 'stops'")
 
 
 @dataclass(frozen=True, slots=True)
