@@ -43,25 +43,27 @@ class BookingEnv(ChatEnv):
     """The booking desk of a travel agency: look things up, book, change and cancel for the customer in the chat.
 
     ## Description
-    A customer is logged in and wants something. Behind the tools lies an SQLite database, one per episode, with flights, hotels,
-    weather, users, bookings and notifications. Whether an episode succeeds is judged on the final state of that database: exactly
-    the changes that the customer asked for, as a solver derives them from the wishes, and no others. Where the goal is information
-    (level 0) the value has to be said to the customer after its evidence was read, and no other value of the kind besides. Where
-    the request has to be refused (a fifth of level 4) nothing may change, and the reason has to be given and upheld.
+    A customer is logged in and wants something. Behind the tools lies an SQLite database, one per episode, with
+    flights, hotels, weather, users, bookings and notifications. Whether an episode succeeds is judged on the final
+    state of that database: exactly the changes that the customer asked for, as a solver derives them from the wishes,
+    and no others. Where the goal is information (level 0) the value has to be said to the customer after its evidence
+    was read, and no other value of the kind besides. Where the request has to be refused (a fifth of level 4) nothing
+    may change, and the reason has to be given and upheld.
 
     ## Observation
-    The conversation so far, a tuple of `{"role", "content"}` dicts: a system message with the rules and the tools, then user and
-    assistant in turn. Tool results are user messages in `<tool_response>` tags, one short line a row, identifier last, as in
-    `14:30 EUR 456 non-stop FL337`.
+    The conversation so far, a tuple of `{"role", "content"}` dicts: a system message with the rules and the tools,
+    then user and assistant in turn. Tool results are user messages in `<tool_response>` tags, one short line a row,
+    identifier last, as in `14:30 EUR 456 non-stop FL337`.
 
     ## Action
-    The assistant's text, any string. `<tool_call>{"name": "book_flight", "arguments": {"flight_id": "FL337"}}</tool_call>` calls a
-    tool; words beside a call are a note that nobody hears. Text without a call is said to the customer. `finish` says a last
-    message and ends the episode. A call that cannot be read or carried out is answered by an error that names the problem.
+    The assistant's text, any string. `<tool_call>{"name": "book_flight", "arguments": {"flight_id":
+    "FL337"}}</tool_call>` calls a tool; words beside a call are a note that nobody hears. Text without a call is said
+    to the customer. `finish` says a last message and ends the episode. A call that cannot be read or carried out is
+    answered by an error that names the problem.
 
-    Tools (levels show those that their tasks need; the `ood` split renames them): `search_flights`, `search_hotels`, `get_weather`,
-    `get_user`, `book_flight`, `book_hotel`, `change_booking`, `cancel_booking`, `notify_user`, `finish`. Tools obey: keeping to the
-    written rules is the agent's duty.
+    Tools (levels show those that their tasks need; the `ood` split renames them): `search_flights`, `search_hotels`,
+    `get_weather`, `get_user`, `book_flight`, `book_hotel`, `change_booking`, `cancel_booking`, `notify_user`,
+    `finish`. Tools obey: keeping to the written rules is the agent's duty.
 
     ## Rewards
     Paid at the end, but for `progress`; the weight of each can be changed with `reward_weights`.
@@ -76,28 +78,30 @@ class BookingEnv(ChatEnv):
     | `progress` | 1.0 | potential-based shaping by the share of the task done, less unwanted changes |
     | `veto` | -10 | a broken rule ends the episode and fixes its total |
 
-    The step budget is 1.5 times what the expert needs for the task, rounded up, and one more. The share of the task done counts
-    the look-ups, questions, agreements and changes that the goal needs. With the default weights a success totals at least 1.85 and a failure at most -0.15 (at `shaping_gamma` 1).
+    The step budget is 1.5 times what the expert needs for the task, rounded up, and one more. The share of the task
+    done counts the look-ups, questions, agreements and changes that the goal needs. With the default weights a
+    success totals at least 1.85 and a failure at most -0.15 (at `shaping_gamma` 1).
 
     ## Levels
     * 0: one factual question, one look-up.
     * 1: book exactly the flight that is described (by time, price, stops, part of the day).
-    * 2: book the flight that meets the constraints best (cheapest, earliest, latest, non-stop, budget, part of the day).
+    * 2: book the flight that meets the constraints best (cheapest, earliest, latest, non-stop, budget, part of the
+      day).
     * 3: as 1 and 2, but origin, date or preference are told only when asked for.
-    * 4: change or cancel a booking under written rules (fares, notice, fees, consent). Two tasks in ten have to be refused; customers
-      argue, and haggle over fees.
-    * 5: a trip of flight and hotel on a day that depends on the weather; the customer changes its mind once, both have to be
-      agreed to before they are booked, and a text with both references goes out at the end.
+    * 4: change or cancel a booking under written rules (fares, notice, fees, consent). Two tasks in ten have to be
+      refused; customers argue, and haggle over fees.
+    * 5: a trip of flight and hotel on a day that depends on the weather; the customer changes its mind once, both
+      have to be agreed to before they are booked, and a text with both references goes out at the end.
 
     ## Episode End
-    Terminates when the agent calls `finish`, when the customer leaves (its patience is gone, or four actions in a row brought nothing
-    new; if it had got all it wanted before, that still is a success) and when a rule is broken. Truncates after `max_turns` actions:
-    twice the step budget of the level's longest task, and two. `info["stop_reason"]` says which; `info["success"]` and
-    `info["task_kind"]` come with the end.
+    Terminates when the agent calls `finish`, when the customer leaves (its patience is gone, or four actions in a row
+    brought nothing new; if it had got all it wanted before, that still is a success) and when a rule is broken.
+    Truncates after `max_turns` actions: twice the step budget of the level's longest task, and two.
+    `info["stop_reason"]` says which; `info["success"]` and `info["task_kind"]` come with the end.
 
     ## Arguments
-    See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`, `reward_weights`,
-    `shaping_gamma`, `render_mode`.
+    See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
+    `reward_weights`, `shaping_gamma`, `render_mode`.
 
     ## Version History
     * v0: first version.
