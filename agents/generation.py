@@ -100,10 +100,9 @@ def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
     """Number of leading tokens that all sequences share."""
     if not sequences:
         return 0
-    first, last = min(sequences), max(sequences)
-    length = 0
-    for a, b in zip(first, last, strict=False):
-        if a != b:
-            break
-        length += 1
+    length = min(len(sequence) for sequence in sequences)
+    first = sequences[0]
+    for sequence in sequences[1:]:
+        while sequence[:length] != first[:length]:
+            length = next(index for index in range(length) if sequence[index] != first[index])
     return length

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from slmagent.agents.chat import ChatFormat
+from slmagent.agents.memory import keep_freed_memory
 from slmagent.errors import SlmagentError
 
 LORA_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -72,9 +75,13 @@ class Policy:
         return self._head(hidden).float()
 
     def save(self, folder: Path) -> None:
-        """Writes weights and tokenizer in the Hugging Face form (an adapter alone, when there is one)."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        """Writes weights and tokenizer in the Hugging Face form (an adapter alone, when there is one), whole or not at all."""
+        aside = folder.with_name(f".{folder.name}.writing")
+        shutil.rmtree(aside, ignore_errors=True)
+        self.model.save_pretrained(aside)
+        self.tokenizer.save_pretrained(aside)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(aside, folder)
 
     def _check_head(self) -> None:
         """Some models scale or cap their logits after the output layer; training their log-probs here would be wrong."""
@@ -132,6 +139,9 @@ def load_policy(
             model = PeftModel.from_pretrained(model, str(adapter), is_trainable=False)
     except (OSError, ValueError, KeyError) as problem:
         raise SlmagentError(f"cannot load the model at {folder}: {str(problem).splitlines()[0]}") from problem
-    model.to(choose_device(device))
+    target = choose_device(device)
+    if target.type == "cpu":
+        keep_freed_memory()
+    model.to(target)  # type: ignore[arg-type]
     model.eval()
     return Policy(model, tokenizer)

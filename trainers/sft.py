@@ -106,8 +106,8 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
     import torch
     from datasets import Dataset
     from transformers import TrainerCallback
-    from trl import SFTConfig as TRLConfig
-    from trl import SFTTrainer
+    from trl.trainer.sft_config import SFTConfig as TRLConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
     if not samples:
         raise ValueError("expected at least one demonstration")
