@@ -103,8 +103,11 @@ def pull(name: str = DEFAULT_MODEL, *, progress: Progress | None = None) -> Path
     if folder is not None:
         return folder
     name, entry = _look_up(name)
+    found = _converted(name) or _hub_snapshot(entry.hub_id)
+    if found is not None:
+        return found
     with _lock(name):
-        found = _converted(name) or _hub_snapshot(entry.hub_id)
+        found = _converted(name) or _hub_snapshot(entry.hub_id)  # another process may have fetched it meanwhile
         if found is not None:
             return found
         try:
@@ -186,12 +189,17 @@ def _lock(name: str) -> Iterator[None]:
     """One fetch of a model at a time; the operating system frees the lock when a process dies."""
     filelock = _need("filelock")
     target = _target(name)
+    lock = filelock.FileLock(str(target.parent / f".{target.name}.lock"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
     except OSError as problem:
-        raise ModelError(f"cannot write to the cache {target.parent}: {problem.strerror}; set SLMAGENT_CACHE") from None
-    with filelock.FileLock(str(target.parent / f".{target.name}.lock")):
+        message = f"cannot write to the cache {target.parent} ({problem.strerror}); SLMAGENT_CACHE names another folder"
+        raise ModelError(message) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _need(module: str) -> Any:

