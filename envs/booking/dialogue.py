@@ -58,6 +58,8 @@ def judge(episode: Episode, text: str) -> Judgement:
     if episode.task.level == 4:
         return _judge_change(episode, text, named)
     wanted = {write[2] for write in episode.wanted_writes() if write[0] == "new"}
+    if not wanted:
+        return Judgement("bad")
     if named <= wanted:
         return Judgement("good", frozenset(("new", item) for item in named))
     return Judgement("bad", violates=tuple(sorted(_violated(episode, item) for item in named - wanted)))
