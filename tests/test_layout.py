@@ -161,9 +161,9 @@ def test_nobody_imports_a_bare_folder() -> None:
 
 EPISODE = """
 import sys, time
-started = time.perf_counter()
+started = time.process_time()
 import slmagent
-imported = time.perf_counter() - started
+imported = time.process_time() - started
 import gymnasium
 import slmagent.agents.endpoint, slmagent.agents.human
 from slmagent.agents.episodes import requests_for, run_episodes
@@ -177,7 +177,7 @@ print(imported)
 """
 
 
-def test_environments_run_without_torch_and_import_fast() -> None:
+def test_environments_run_without_torch_and_import_within_a_second_of_cpu_time() -> None:
     command = [sys.executable, "-c", EPISODE, *sorted(HEAVY | PLOTTING)]
     seconds = []
     for _ in range(3):
