@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from slmagent.errors import RecordError, require
 
-STEP, ELAPSED = "step", "time/elapsed_s"
+STEP, ELAPSED = "step", "time/seconds"
 Metrics = Sequence[Mapping[str, Any]]
 
 
@@ -87,7 +87,7 @@ def learning_curves(metrics: Metrics, *, over: str = STEP, panels: Sequence[Pane
 
     Args:
         metrics: Lines of a metrics file. Values that are missing or not finite are left out.
-        over: The metric on the horizontal axis: `step` or `time/elapsed_s`.
+        over: The metric on the horizontal axis: `step` or `time/seconds`.
         panels: What to draw.
         name: Name of the run; sets the ids of several runs on one page apart.
 

@@ -45,19 +45,22 @@ def p_value(p: float) -> str:
 
 
 def results_table(results: Sequence[EvalResult], *, title: str | None = None) -> Table:
-    """One row a policy, for `rich.print`."""
+    """One row a policy, for `rich.print`; fits 80 columns."""
+    from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    confidence = f"{100 * results[0].success.confidence:g} % CI" if results else "CI"
+    confidence = f"[{100 * results[0].success.confidence:g} % CI]" if results else ""
     table = Table(title=title, title_justify="left", caption=errors_note(results), caption_justify="left")
+    table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 1, 0, 0), False
     table.add_column("policy", overflow="fold")
-    for heading in (f"success [{confidence}]", f"return [{confidence}]", "turns", "tokens", "violations", "episodes"):
-        table.add_column(heading, justify="right")
+    for heading in (f"success {confidence}", f"return {confidence}", "turns", "tokens", "vetoes", "n"):
+        table.add_column(heading.replace("[", "\\["), justify="right", no_wrap=True)
     for result in results:
         table.add_row(
-            row_label(result),
-            percent(result.success),
-            number(result.mean_return),
+            Text(row_label(result)),
+            Text(percent(result.success)),
+            Text(number(result.mean_return)),
             f"{result.turns.estimate:.1f}",
             NOT_KNOWN if result.tokens is None else f"{result.tokens.estimate:.0f}",
             f"{100 * result.violations.estimate:.0f} %",
@@ -67,20 +70,27 @@ def results_table(results: Sequence[EvalResult], *, title: str | None = None) ->
 
 
 def comparisons_table(comparisons: Sequence[Comparison]) -> Table:
-    """One row a pair of policies, for `rich.print`."""
+    """One row a pair of policies, for `rich.print`; fits 80 columns."""
+    from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    confidence = f"{100 * comparisons[0].difference.confidence:g} % CI" if comparisons else "CI"
-    table = Table(title="paired, on the same tasks", title_justify="left")
-    for heading in ("pair", f"success, points [{confidence}]", "test", "wins : losses", "verdict"):
-        table.add_column(heading, justify="left" if heading in ("pair", "verdict", "test") else "right", overflow="fold")
+    confidence = f"[{100 * comparisons[0].difference.confidence:g} % CI]" if comparisons else ""
+    tests = ", ".join(dict.fromkeys(comparison.test for comparison in comparisons))
+    caption = f"success in percentage points, paired on the same tasks; test: {tests}"
+    table = Table(caption=caption, caption_justify="left")
+    table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 1, 0, 0), False
+    table.add_column("pair", overflow="fold")
+    for heading in (f"difference {confidence}", "test", "won : lost"):
+        table.add_column(heading.replace("[", "\\["), justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
     for comparison in comparisons:
         table.add_row(
-            f"{comparison.label_a} - {comparison.label_b}",
-            points(comparison.difference),
-            f"{p_value(comparison.p_value)}, {comparison.test}",
-            f"{comparison.wins} : {comparison.losses} of {comparison.tasks}",
-            comparison.verdict,
+            Text(f"{comparison.label_a} - {comparison.label_b}"),
+            Text(points(comparison.difference)),
+            p_value(comparison.p_value),
+            f"{comparison.wins} : {comparison.losses}",
+            Text(comparison.verdict),
         )
     return table
 
