@@ -29,36 +29,27 @@ class Generator:
         self.prefilled_tokens = 0
         """Tokens run through the model other than one at a time."""
 
-    def prefill(self, row: int, token_ids: Sequence[int]) -> Tensor:
-        """Appends tokens to a row; returns the scores behind the last one, [vocab]."""
+    def prefill(self, rows: Sequence[int], token_ids: Sequence[Sequence[int]]) -> Tensor:
+        """Appends tokens to some rows in one pass; returns the scores behind the last token of each, [rows, vocab]."""
         device = self.policy.device
-        start, count = self.cache.lengths[row], len(token_ids)
-        positions = torch.arange(start, start + count, device=device)
-        mask = positions[:, None] >= torch.arange(start + count, device=device)[None, :]
-        self.cache.begin_row(row, count)
-        hidden = self.policy.hidden(
-            torch.tensor([token_ids], device=device),
-            position_ids=positions[None],
-            attention_mask=mask[None, None],
-            cache=self.cache,
-        )
-        self.cache.advance()
-        self.prefilled_tokens += count
-        return self.policy.logits(hidden[0, -1])
+        counts = [len(tokens) for tokens in token_ids]
+        positions_RT = self.cache.begin_rows(rows, counts, device)
+        padded = [[*tokens, *[0] * (max(counts) - len(tokens))] for tokens in token_ids]
+        hidden_RTD = self._pass(torch.tensor(padded, device=device), positions_RT)
+        self.prefilled_tokens += sum(counts)
+        last_R = torch.tensor(counts, device=device) - 1
+        return self.policy.logits(hidden_RTD[torch.arange(len(counts), device=device), last_R])
 
     def step(self, token_ids: Sequence[int]) -> Tensor:
         """Appends one token to each of the first rows; returns the scores behind them, [rows, vocab]."""
         device = self.policy.device
-        lengths = self.cache.begin_step(len(token_ids), device)
-        mask = torch.arange(int(lengths.max()) + 1, device=device)[None, :] <= lengths[:, None]
-        hidden = self.policy.hidden(
-            torch.tensor(token_ids, device=device)[:, None],
-            position_ids=lengths[:, None],
-            attention_mask=mask[:, None, None],
-            cache=self.cache,
-        )
+        positions_R1 = self.cache.begin_step(len(token_ids), device)
+        return self.policy.logits(self._pass(torch.tensor(token_ids, device=device)[:, None], positions_R1)[:, 0])
+
+    def _pass(self, input_ids: Tensor, positions: Tensor) -> Tensor:
+        hidden = self.policy.hidden(input_ids, position_ids=positions, attention_mask=self.cache.visible(), cache=self.cache)
         self.cache.advance()
-        return self.policy.logits(hidden[:, 0])
+        return hidden
 
     def start(self, row: int, states: KeyValues | None = None) -> None:
         """Empties a row, or fills it with the states of a sequence computed before."""
@@ -100,9 +91,8 @@ def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
     """Number of leading tokens that all sequences share."""
     if not sequences:
         return 0
-    length = min(len(sequence) for sequence in sequences)
     first = sequences[0]
+    length = min(len(sequence) for sequence in sequences)
     for sequence in sequences[1:]:
-        while sequence[:length] != first[:length]:
-            length = next(index for index in range(length) if sequence[index] != first[index])
+        length = next((index for index in range(length) if sequence[index] != first[index]), length)
     return length

@@ -7,6 +7,7 @@ caches make at every step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ KeyValues = list[tuple[Tensor, Tensor]]
 class SlotCache(Cache):
     """Keys and values of `num_rows` sequences, [rows, heads, capacity, head_dim] per layer.
 
-    Before a forward pass, `begin_row` or `begin_step` says where its tokens go. Lengths advance by `advance` afterwards.
+    Before a forward pass, `begin_rows` or `begin_step` says where its tokens go; `advance` counts them afterwards.
 
     Args:
         num_rows: Sequences held at once.
@@ -34,34 +35,44 @@ class SlotCache(Cache):
         self.lengths = [0] * num_rows
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
-        self._write: tuple[Any, ...] = ()
-        self._row: int | None = None
-        self._count = 0
+        self._rows: Tensor | None = None
+        self._counts: list[int] = []
+        self._positions: Tensor | None = None
         self._attend = 0
         self._allocated = 0
 
-    def begin_row(self, row: int, num_tokens: int) -> None:
-        """The next pass appends `num_tokens` to one row."""
-        start = self.lengths[row]
-        self._row, self._attend = row, start + num_tokens
+    def begin_rows(self, rows: Sequence[int], counts: Sequence[int], device: torch.device) -> Tensor:
+        """The next pass appends `counts[i]` tokens to row `rows[i]`, right-padded to the longest; returns their positions, [rows, tokens].
+
+        Padding is written behind a row's end, where nothing attends to it and the next tokens overwrite it.
+        """
+        starts = torch.tensor([self.lengths[row] for row in rows], device=device)
+        self._positions = starts[:, None] + torch.arange(max(counts), device=device)[None, :]
+        self._attend = int(self._positions.max()) + 1
         self._reserve(self._attend)
-        self._write = (slice(row, row + 1), slice(None), slice(start, start + num_tokens))
+        self._rows, self._counts = torch.tensor(rows, device=device), list(counts)
+        self._advancing = list(rows)
+        return self._positions
 
     def begin_step(self, count: int, device: torch.device) -> Tensor:
-        """The next pass appends one token to each of the first `count` rows; returns their lengths before it, [count]."""
-        lengths = torch.tensor(self.lengths[:count], device=device)
-        self._row, self._count, self._attend = None, count, max(self.lengths[:count]) + 1
+        """The next pass appends one token to each of the first `count` rows; returns their positions, [rows, 1]."""
+        self._positions = torch.tensor(self.lengths[:count], device=device)[:, None]
+        self._attend = max(self.lengths[:count]) + 1
         self._reserve(self._attend)
-        self._write = (torch.arange(count, device=device), slice(None), lengths)
-        return lengths
+        self._rows, self._counts = None, [1] * count
+        self._advancing = list(range(count))
+        return self._positions
+
+    def visible(self) -> Tensor:
+        """What the tokens of the next pass may attend to, boolean [rows, 1, tokens, keys]."""
+        assert self._positions is not None
+        keys = torch.arange(self._attend, device=self._positions.device)
+        return (keys <= self._positions[..., None])[:, None]
 
     def advance(self) -> None:
         """Counts the tokens of the last pass."""
-        if self._row is not None:
-            self.lengths[self._row] = self._attend
-            return
-        for row in range(self._count):
-            self.lengths[row] += 1
+        for row, count in zip(self._advancing, self._counts, strict=True):
+            self.lengths[row] += count
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
@@ -72,15 +83,13 @@ class SlotCache(Cache):
             self._keys.append(key_states.new_zeros(*shape, key_states.shape[-1]))
             self._values.append(value_states.new_zeros(*shape, value_states.shape[-1]))
         keys, values = self._keys[layer_idx], self._values[layer_idx]
-        if self._row is None:
-            keys[self._write] = key_states[:, :, 0]
-            values[self._write] = value_states[:, :, 0]
-            rows = slice(0, self._count)
-        else:
-            keys[self._write] = key_states
-            values[self._write] = value_states
-            rows = slice(self._row, self._row + 1)
-        return keys[rows, :, : self._attend], values[rows, :, : self._attend]
+        assert self._positions is not None
+        rows = torch.arange(len(self._counts), device=keys.device) if self._rows is None else self._rows
+        keys[rows[:, None], :, self._positions] = key_states.transpose(1, 2)
+        values[rows[:, None], :, self._positions] = value_states.transpose(1, 2)
+        # The first rows are a view; only a prefill of some rows copies what they hold.
+        chosen = slice(0, len(self._counts)) if self._rows is None else self._rows
+        return keys[chosen, :, : self._attend], values[chosen, :, : self._attend]
 
     def copy_out(self, row: int) -> KeyValues:
         """A copy of everything one row holds."""

@@ -9,7 +9,7 @@ Episodes do not wait for each other: as soon as one ends, the next takes its row
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,10 @@ from slmagent.agents.policy import Policy
 from slmagent.types import EpisodeRequest, Message, StopReason, Trajectory, TrajectoryStatus, Turn
 
 logger = logging.getLogger(__name__)
+_WAITING_SHARE = 0.25
+"""Rows that must wait for the environment's answer to be read, as a share of the live ones, before they are served."""
+_PATIENCE = 8
+"""Steps after which they are served however few they are."""
 MakeEnv = Callable[[EpisodeRequest], gymnasium.Env[Any, Any]]
 Progress = Callable[[int, int, int], None]
 
@@ -62,6 +66,12 @@ class _Episode:
     logprobs: list[float]
     turns: list[Turn] = field(default_factory=list)
     turn_start: int = 0
+    unfed: list[int] = field(default_factory=list)
+    """Tokens to run through the model before the next one can be drawn; empty while an action is being sampled."""
+    follows: _Episode | None = None
+    """Member of the same group that computes the prompt for both."""
+    prompting: bool = False
+    """`unfed` is the whole prompt."""
     terminated: bool = False
     truncated: bool = False
     stop_reason: StopReason = "error"
@@ -171,46 +181,99 @@ class _Rollout:
         self.idle_envs: dict[tuple[str, int, str], list[gymnasium.Env[Any, Any]]] = {}
         rows = min(sampling.batch_size, len(requests))
         self.generator = Generator(policy, max(rows, 1), sampling.max_context + sampling.max_new_tokens + 1)
-        self.prompts = _Prompts(requests)
+        self.beginning: tuple[list[int], KeyValues] | None = None
+        self._idle = 0
         self.sampled_tokens = 0
 
     def run(self) -> list[Trajectory]:
-        self.next_tokens: list[int] = []
         while self.pending or self.live:
             while self.pending and len(self.live) < self.generator.cache.num_rows:
                 self._admit(self.pending.popleft())
-            if not self.live:
+            waiting = [row for row, (_, episode) in enumerate(self.live) if episode.unfed or episode.follows]
+            # A prefill is worth more the more rows share it, and rows that wait cost the batched step next to nothing.
+            if waiting and (len(waiting) >= _WAITING_SHARE * len(self.live) or self._idle >= _PATIENCE):
+                self._prefill(waiting)
+                self._idle = 0
                 continue
-            logits_BV = self.generator.step(self.next_tokens)
-            self._continue(logits_BV)
+            self._idle += bool(waiting)
+            if self.live:
+                logits_BV = self.generator.step(self._next_tokens())
+                self._forget_waiting(waiting)
+                sampling = [row for row in range(len(self.live)) if row not in set(waiting)]
+                self._draw(sampling, logits_BV[sampling])
         return [result for result in self.results if result is not None]
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 
+    def _next_tokens(self) -> list[int]:
+        return [episode.token_ids[-1] for _, episode in self.live]
+
+    def _forget_waiting(self, rows: Sequence[int]) -> None:
+        """A step writes into all rows; in those that wait, the written token does not count and is overwritten."""
+        for row in rows:
+            self.generator.cache.lengths[row] -= 1
+
     def _admit(self, index: int) -> None:
-        """Starts an episode in the next free row and plays it up to a token that needs a step."""
+        """Starts an episode in the next free row."""
         request = self.requests[index]
         episode = self._reset(request)
         if episode is None:
             self._done(index, self._failed(request))
             return
-        row = len(self.live)
         prompt = self.policy.chat.encode_prompt(episode.observation)
         episode.append(prompt)
+        episode.turn_start = len(prompt)
+        row = len(self.live)
         self.live.append((index, episode))
-        self.next_tokens.append(0)
         if len(prompt) >= self.sampling.max_context:
             episode.truncated, episode.stop_reason = True, "context_full"
             self._release(row)
             return
-        logits_V = self.prompts.prefill(self.generator, row, request, prompt)
-        episode.turn_start = len(prompt)
-        self._draw([row], logits_V[None])
+        leader = next((other for _, other in self.live[:-1] if other.unfed == prompt and other.prompting), None)
+        self.generator.start(row)
+        if leader is not None:
+            episode.follows = leader
+        else:
+            episode.unfed, episode.prompting = prompt, True
 
-    def _continue(self, logits_BV: Tensor) -> None:
-        self._draw(list(range(len(self.live))), logits_BV)
+    def _prefill(self, rows: Sequence[int]) -> None:
+        """Runs what waits through the model: first what new prompts share, then the rest of each, then copies for group members."""
+        leaders = [row for row in rows if self.live[row][1].unfed]
+        self._share_beginning([row for row in leaders if self.live[row][1].prompting])
+        cache = self.generator.cache
+        tokens = [self.live[row][1].unfed[cache.lengths[row] if self.live[row][1].prompting else 0 :] for row in leaders]
+        logits_RV = self.generator.prefill(leaders, tokens)
+        row_of = {id(self.live[row][1]): number for number, row in enumerate(leaders)}
+        order, scores = list(leaders), [logits_RV]
+        for row in rows:
+            leader = self.live[row][1].follows
+            if leader is None:
+                continue
+            number = row_of[id(leader)]
+            cache.move(leaders[number], row)
+            order.append(row)
+            scores.append(logits_RV[number][None])
+        for row in order:
+            episode = self.live[row][1]
+            episode.unfed, episode.follows, episode.prompting = [], None, False
+        self._draw(order, torch.cat(scores))
 
-    def _draw(self, rows: list[int], logits_BV: Tensor) -> None:
+    def _share_beginning(self, rows: Sequence[int]) -> None:
+        """Puts the beginning that new prompts have in common into their rows; it is computed once a rollout."""
+        prompts = [self.live[row][1].unfed for row in rows]
+        if self.beginning is None and len(prompts) > 1:
+            shared = min(common_prefix(prompts), *(len(prompt) - 1 for prompt in prompts))
+            if shared:
+                self.generator.prefill([rows[0]], [prompts[0][:shared]])
+                self.beginning = (prompts[0][:shared], self.generator.cache.copy_out(rows[0]))
+        if self.beginning is None:
+            return
+        tokens, states = self.beginning
+        for row, prompt in zip(rows, prompts, strict=True):
+            if prompt[: len(tokens)] == tokens and len(prompt) > len(tokens):
+                self.generator.start(row, states)
+
+    def _draw(self, rows: Sequence[int], logits_BV: Tensor) -> None:
         """Samples a token for each row; rows whose turn ends there play on in their environment."""
         uniforms = [float(self.live[row][1].rng.random()) for row in rows] if self.sampling.temperature > 0 else []
         tokens, logprobs = sample(logits_BV, self.sampling.temperature, uniforms)
@@ -219,7 +282,6 @@ class _Rollout:
         for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
             episode = self.live[row][1]
             episode.append_sampled(token, logprob)
-            self.next_tokens[row] = token
             if token in self.policy.chat.stop_ids:
                 ended.append((row, "eos"))
             elif len(episode.token_ids) >= self.sampling.max_context:
@@ -227,7 +289,7 @@ class _Rollout:
             elif len(episode.token_ids) - episode.turn_start >= self.sampling.max_new_tokens:
                 ended.append((row, "length"))
         # From the last row down: releasing a row moves the last live one into it.
-        for row, reason in reversed(ended):
+        for row, reason in sorted(ended, reverse=True):
             self._end_turn(row, reason)
 
     def _end_turn(self, row: int, reason: StopReason) -> None:
@@ -237,8 +299,8 @@ class _Rollout:
             self._release(row)
             return
         chat = self.policy.chat
-        unfed = [episode.token_ids[-1]]
-        closing = [] if unfed[0] == chat.end_mark_id else [chat.end_mark_id]
+        last = episode.token_ids[-1]
+        closing = [] if last == chat.end_mark_id else [chat.end_mark_id]
         delta = [*closing, *chat.encode_delta(reply)]
         if len(episode.token_ids) + len(delta) >= self.sampling.max_context:
             episode.truncated, episode.stop_reason = True, "context_full"
@@ -246,8 +308,7 @@ class _Rollout:
             return
         episode.append(delta)
         episode.turn_start = len(episode.token_ids)
-        logits_V = self.generator.prefill(row, unfed + delta)
-        self._draw([row], logits_V[None])
+        episode.unfed = [last, *delta]
 
     def _release(self, row: int) -> None:
         """Takes a finished episode out; the last live row moves into its place."""
@@ -258,9 +319,7 @@ class _Rollout:
         if row != last:
             self.generator.cache.move(last, row)
             self.live[row] = self.live[last]
-            self.next_tokens[row] = self.next_tokens[last]
         self.live.pop()
-        self.next_tokens.pop()
         self._done(index, episode.finished(self.sampling.temperature))
 
     def _done(self, index: int, trajectory: Trajectory) -> None:
@@ -326,50 +385,3 @@ class _Rollout:
             episode.truncated, episode.stop_reason = True, "context_full"
             return None
         return observation[-1]["content"]
-
-
-class _Prompts:
-    """Computes each prompt once for all members of its group, and the beginning that all prompts share once for all."""
-
-    def __init__(self, requests: Sequence[EpisodeRequest]) -> None:
-        self.waiting = Counter(_task(request) for request in requests)
-        self.groups: dict[tuple[str, str, int], tuple[KeyValues, Tensor]] = {}
-        self.last_prompt: dict[tuple[str, int, str], list[int]] = {}
-        self.shared: dict[tuple[str, int, str], tuple[list[int], KeyValues]] = {}
-
-    def prefill(self, generator: Generator, row: int, request: EpisodeRequest, prompt: list[int]) -> Tensor:
-        """Puts a prompt into a row; returns the scores behind it, [vocab]."""
-        task = _task(request)
-        self.waiting[task] -= 1
-        if task in self.groups:
-            states, logits_V = self.groups[task]
-            generator.start(row, states)
-            if not self.waiting[task]:
-                del self.groups[task]
-            return logits_V
-        logits_V = self._first(generator, row, request, prompt)
-        if self.waiting[task]:
-            self.groups[task] = (generator.cache.copy_out(row), logits_V)
-        return logits_V
-
-    def _first(self, generator: Generator, row: int, request: EpisodeRequest, prompt: list[int]) -> Tensor:
-        """The second prompt of a kind shows how much of it is shared; from then on that part is copied."""
-        kind = (request.env_id, request.level, request.split)
-        if kind in self.shared:
-            tokens, states = self.shared[kind]
-            if prompt[: len(tokens)] == tokens and len(tokens) < len(prompt):
-                generator.start(row, states)
-                return generator.prefill(row, prompt[len(tokens) :])
-        previous = self.last_prompt.get(kind)
-        self.last_prompt[kind] = prompt
-        generator.start(row)
-        shared = min(common_prefix([previous, prompt]), len(prompt) - 1) if previous else 0
-        if shared and kind not in self.shared:
-            generator.prefill(row, prompt[:shared])
-            self.shared[kind] = (prompt[:shared], generator.cache.copy_out(row))
-            return generator.prefill(row, prompt[shared:])
-        return generator.prefill(row, prompt)
-
-
-def _task(request: EpisodeRequest) -> tuple[str, str, int]:
-    return request.env_id, request.scenario_id, request.user_seed

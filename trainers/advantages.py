@@ -45,11 +45,13 @@ def leave_one_out_advantages(returns: Sequence[float]) -> list[float]:
 
 
 def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], gamma: float) -> list[list[float]]:
-    """Credit of every turn of a group (GiGPO's idea of equal situations, Feng et al. 2025).
+    """Credit of every turn of a group, from situations that several members shared.
 
-    Turns that started from the same state, by the environment's own key, are compared with each other: return-to-go minus their
-    mean. A turn whose state no other member visited takes its episode's advantage. Two visits of one member to a state count as one
-    situation but never make a comparison by themselves.
+    A situation is the environment's own key of the state before an action. Its value V is the mean return-to-go of all visits to it
+    (GiGPO's idea of equal anchors, Feng et al. 2025). A turn in a shared situation earns the one-step difference
+    r + gamma * V(next) - V(here), where V(next) is the member's own return-to-go if it is alone there, and 0 behind the last turn. So a
+    turn after which all members meet again in one state gets no credit for what they did later, and the choice that separates
+    them gets all of it. A turn in a situation that no other member visited takes its episode's advantage.
 
     Args:
         group: Members of one task.
@@ -61,19 +63,30 @@ def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], 
     """
     to_go = [returns_to_go(member, gamma) for member in rewards]
     episode = group_advantages([member[0] if member else 0.0 for member in to_go])
-    visits: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    visits: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for member, trajectory in enumerate(group.trajectories):
+        for turn, value in zip(trajectory.turns, to_go[member], strict=True):
+            visits[turn.anchor].append((member, value))
+    values = {anchor: _mean([value for _, value in found]) for anchor, found in visits.items()}
+    shared = {anchor for anchor, found in visits.items() if len({member for member, _ in found}) > 1}
+    advantages: list[list[float]] = []
+    for member, trajectory in enumerate(group.trajectories):
+        credit: list[float] = []
         for index, turn in enumerate(trajectory.turns):
-            visits[turn.anchor].append((member, index))
-    advantages = [[episode[member]] * len(trajectory.turns) for member, trajectory in enumerate(group.trajectories)]
-    for places in visits.values():
-        if len({member for member, _ in places}) < 2:
-            continue
-        for (member, index), credit in zip(
-            places, group_advantages([to_go[member][index] for member, index in places]), strict=True
-        ):
-            advantages[member][index] = credit
+            if turn.anchor not in shared:
+                credit.append(episode[member])
+                continue
+            last = index + 1 == len(trajectory.turns)
+            following = 0.0 if last else values[trajectory.turns[index + 1].anchor]
+            difference = rewards[member][index] + gamma * following - values[turn.anchor]
+            credit.append(difference if abs(difference) > 1e-9 else 0.0)
+        advantages.append(credit)
     return advantages
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    """Exact for equal numbers, whatever rounding does to their sum."""
+    return numbers[0] if all(number == numbers[0] for number in numbers) else float(np.mean(numbers))
 
 
 def groups_of(trajectories: Sequence[Trajectory]) -> list[TrajectoryGroup]:
