@@ -1,7 +1,7 @@
 """`ChatEnv`: a multi-turn conversation as a Gymnasium environment.
 
-Subclasses supply the task (state, tools, user, rewards); this file supplies the protocol around it: the append-only conversation, the
-kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
+Subclasses supply the task (state, tools, user, rewards); this file supplies the protocol around it: the append-only
+conversation, the kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class UserTurn:
 class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
     """A conversation with a simulated user and tools.
 
-    The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within an
-    episode. The action is the assistant's text; every string is legal.
+    The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within
+    an episode. The action is the assistant's text; every string is legal.
 
     Args:
         level: Curriculum level, 0 (easiest) to 5.
@@ -61,7 +61,10 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         ValueError: An argument outside its range, with what was expected.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
+    metadata: dict[str, Any] = {  # noqa: RUF012  (declared so by gymnasium.Env)
+        "render_modes": ["ansi", "human"],
+        "render_fps": 4,
+    }
     levels: ClassVar[Mapping[int, str]]
     """Level -> one-line description."""
     default_weights: ClassVar[Mapping[str, float]]
@@ -117,7 +120,11 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     @abc.abstractmethod
     def _begin(self, scenario_id: str, user_rng: np.random.Generator) -> tuple[str, str]:
-        """Sets up state, user and `self.toolbox`; returns the system prompt without its tool section, and the user's first message."""
+        """Sets up state, user and `self.toolbox`.
+
+        Returns:
+            The system prompt without its tool section, and the user's first message.
+        """
 
     @abc.abstractmethod
     def _hear(self, text: str) -> UserTurn:
@@ -125,7 +132,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     @abc.abstractmethod
     def _call(self, tool: Tool) -> str:
-        """Carries out a checked call and returns what the agent reads; raises ToolError when it cannot. Never called with Finish."""
+        """Carries out a checked call (never Finish) and returns what the agent reads; raises ToolError when it cannot."""
 
     @abc.abstractmethod
     def _finish(self, message: str) -> None:
@@ -181,7 +188,8 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
         Args:
             seed: Seeds `np_random`, the only source of randomness.
-            options: `scenario_id` picks the task, `user_seed` the user's mood and wording; what is not given is drawn from `np_random`.
+            options: `scenario_id` picks the task, `user_seed` the user's mood and wording; what is not given is drawn from
+                `np_random`.
 
         Raises:
             ValueError: An unknown option or scenario id.

@@ -41,15 +41,15 @@ def parse_action(text: str) -> ParsedAction:
     """Splits an action into words and tool calls.
 
     Calls have the Hermes form `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`; several are kept in order.
-    The closing tag may be missing at the very end of the text only. Text in `<think>` blocks is ignored. Runs in linear time: reading stops
-    at the first malformed call, and then no call of the action counts.
+    The closing tag may be missing at the very end of the text only. Text in `<think>` blocks is ignored. Runs in linear time:
+    reading stops at the first malformed call, and then no call of the action counts.
 
     Args:
         text: Any string.
 
     Returns:
-        kind `finish` if a call is named "finish", else `tool` if there is a call or a malformed one, else `speak` (an environment
-        turns it into `ask` when its user recognises a question).
+        kind `finish` if a call is named "finish", else `tool` if there is a call or a malformed one, else `speak` (an
+        environment turns it into `ask` when its user recognises a question).
     """
     visible = strip_thinking(text)
     words: list[str] = []

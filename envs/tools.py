@@ -18,7 +18,7 @@ class ToolError(Exception):
 
 
 class Tool(BaseModel):
-    """Base of all tools. The class name in snake case is the tool's name, the docstring its description, the fields its arguments."""
+    """Base of all tools: class name in snake case = the tool's name, docstring = its description, fields = its arguments."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
     writes: ClassVar[bool] = False
@@ -46,7 +46,7 @@ class ToolBox:
 
     Args:
         tools: Tool classes, in the order in which prompts list them.
-        names: Other names for some tools, canonical name -> shown name (the `ood` split renames tools). `finish` keeps its name.
+        names: Other names for some tools, canonical name -> shown name (the `ood` split renames tools); not for `finish`.
     """
 
     def __init__(self, tools: Iterable[type[Tool]], names: Mapping[str, str] | None = None) -> None:

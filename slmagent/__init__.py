@@ -10,6 +10,6 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 
 __version__ = "0.1.0"
 
-from slmagent.envs.registration import register_all  # noqa: E402  (needs __path__)
+from slmagent.envs.registration import register_all
 
 register_all()

@@ -44,7 +44,7 @@ class ParsedAction:
 
     kind: ActionKind
     text: str
-    """What is left outside think-blocks and tool-call tags, stripped. With a call present it is a note, not said to the user."""
+    """What is outside think-blocks and tool-call tags, stripped. With a call present it is a note, not said to the user."""
     calls: tuple[ToolCall, ...] = ()
     error: str | None = None
     """What is wrong with a malformed call, for the agent to read; such an action executes nothing."""
