@@ -12,7 +12,7 @@ from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
 from slmagent.scenarios.understanding import understand
 from slmagent.scenarios.users import Proposal
 
-_WORD = re.compile(r"\w+")
+_IDENTIFIER = re.compile(r"\b[A-Za-z]{1,3}\d{1,4}\b")
 _SENTENCE = re.compile(r"(?<=[.?!;])\s+|\n+")
 _FREE = re.compile(
     r"\bfree\b|\bno (?:extra )?(?:fee|fees|charge|cost|costs)\b|\bwithout (?:a |any )?(?:fee|charge|cost)|\bnothing\b",
@@ -112,7 +112,8 @@ def refuses_for(text: str, clause: str) -> bool:
 def _named(episode: Episode, text: str) -> set[str]:
     """Identifiers in a text of things that exist: flights, hotels and the customer's bookings."""
     known = episode.database
-    return {word for word in _WORD.findall(text) if known.flight(word) or known.hotel(word) or known.booking(word)}
+    words = set(_IDENTIFIER.findall(text))
+    return {word for word in words if known.flight(word) or known.hotel(word) or known.booking(word)}
 
 
 def _proposing_part(text: str) -> str:

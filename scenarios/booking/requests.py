@@ -161,9 +161,7 @@ def book_one_flight(
         "reads": (("flights", query.origin, query.destination, query.day),),
         "writes": (("new", "flight", target.flight_id, query.day, 0),),
         "flight_query": query,
-        "details": {"evidence": flight_wish(family, query).removeprefix("the ")}
-        if level > 1 or kind == "daypart"
-        else {},
+        "details": {"evidence": flight_wish(family, query).removeprefix("the ")} if level > 1 or kind == "daypart" else {},
         "expert_turns": 3,
     }
 

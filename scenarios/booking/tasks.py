@@ -18,7 +18,9 @@ from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Ho
 
 SPLIT_SIZES: Mapping[str, int] = {"train": 4000, "val": 500, "test": 500, "ood": 200}
 _SHARES: Mapping[str, range] = {"train": range(0, 6), "val": range(6, 8), "test": range(8, 10)}
-PERSONA_NAMES = ("concise", "detailed", "humorous", "technical", "impatient", "confused")
+_PERSONAS = ("concise", "detailed", "humorous", "technical", "impatient", "confused")
+
+_OOD_PERSONAS = (*_PERSONAS, "non_native")
 
 Read = tuple[Any, ...]
 """A look-up that succeeded: ("flights", origin, destination, day), ("hotels", city), ("weather", city, day) or ("user",)."""
@@ -84,6 +86,9 @@ class Task:
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the expert needs besides, by level."""
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Task:
+        return self  # immutable
+
     @property
     def family(self) -> Family:
         """The inventory it draws on."""
@@ -144,7 +149,15 @@ def make_task(scenario_id: str) -> Task:
         parts = maker(draw, family, kind, belongs)
         if parts is not None:
             first_reference = draw.integer(20, 89)
-            return Task(scenario_id, level, split, kind, draw.pick(PERSONA_NAMES), first_reference=first_reference, **parts)
+            return Task(
+                scenario_id,
+                level,
+                split,
+                kind,
+                draw.pick(_OOD_PERSONAS if split == "ood" else _PERSONAS),
+                first_reference=first_reference,
+                **parts,
+            )
         attempt += 1
 
 
