@@ -75,11 +75,7 @@ def render_report(report: Report) -> str:
     return environment.get_template("report.html.j2").render(
         report=report,
         confidence=f"{100 * report.results[0].success.confidence:g} %" if report.results else "",
-        setting=_origin(report.results),
-        errors=errors_note(report.results),
-        components=sorted({name for result in report.results for name in result.components}),
-        stop_reasons=sorted({reason for result in report.results for reason in result.stop_reasons}),
-        kinds=sorted({kind for result in report.results for kind in result.by_kind}),
+        groups=_groups(report.results),
         curves=_curves(report.metrics),
         tasks=_by_task(report.conversations),
         settings=settings,
@@ -90,9 +86,22 @@ def render_report(report: Report) -> str:
 # ---- parts of the page ------------------------------------------------------------------------------------------------------
 
 
-def _origin(results: Sequence[EvalResult]) -> str:
-    origins = dict.fromkeys(f"{result.env_id}, level {result.level}, split {result.split}" for result in results)
-    return "; ".join(origins)
+def _groups(results: Sequence[EvalResult]) -> list[dict[str, Any]]:
+    """Results by environment, level and split, in order of appearance, each with the rows of its tables."""
+    groups: dict[str, list[EvalResult]] = {}
+    for result in results:
+        groups.setdefault(f"{result.env_id}, level {result.level}, split {result.split}", []).append(result)
+    return [
+        {
+            "origin": origin,
+            "results": members,
+            "errors": errors_note(members),
+            "components": sorted({name for result in members for name in result.components}),
+            "stop_reasons": sorted({reason for result in members for reason in result.stop_reasons}),
+            "kinds": sorted({kind for result in members for kind in result.by_kind}),
+        }
+        for origin, members in groups.items()
+    ]
 
 
 def _bar(interval: Interval) -> dict[str, str]:

@@ -51,7 +51,9 @@ def results_table(results: Sequence[EvalResult], *, title: str | None = None) ->
     from rich.text import Text
 
     confidence = f"[{100 * results[0].success.confidence:g} % CI]" if results else ""
-    table = Table(title=title, title_justify="left", caption=errors_note(results), caption_justify="left")
+    failed = errors_note(results)
+    caption = f"failed episodes, left out: {failed}" if failed else None
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 1, 0, 0), False
     table.add_column("policy", overflow="fold")
     for heading in (f"success {confidence}", f"return {confidence}", "turns", "tokens", "vetoes", "n"):
@@ -101,9 +103,8 @@ def row_label(result: EvalResult) -> str:
 
 
 def errors_note(results: Sequence[EvalResult]) -> str | None:
-    """What has to be said about failed episodes; None when there were none."""
-    failed = [f"{result.errors} of {result.label}" for result in results if result.errors]
-    return f"failed episodes, left out: {', '.join(failed)}" if failed else None
+    """How many episodes of whom failed; None when none did."""
+    return ", ".join(f"{result.errors} of {result.label}" for result in results if result.errors) or None
 
 
 def _with_ends(interval: Interval, show: Callable[[float], str], unit: str = "") -> str:

@@ -42,7 +42,7 @@ def slmagent(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> 
 
 
 def tiny_checkpoint(folder: Path) -> Path:
-    from tests.tiny import tiny_model, tiny_tokenizer
+    from tiny import tiny_model, tiny_tokenizer
 
     tiny_model().save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
@@ -402,7 +402,7 @@ def test_an_interrupted_evaluation_reports_what_is_done() -> None:
 def test_partial_results_have_no_taste_for_short_episodes() -> None:
     import dataclasses
 
-    from tests.test_records import EPISODE
+    from test_records import EPISODE
 
     requests = [EpisodeRequest("E", 1, "test", f"s{i}", 1, i) for i in range(4)]
     done = [dataclasses.replace(EPISODE, scenario_id=f"s{i}", user_seed=1, seed=i) for i in range(4)]

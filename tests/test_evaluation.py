@@ -217,6 +217,6 @@ def test_tables_show_what_matters() -> None:
         "RL - SFT",
         "+70 [",
         "RL better",
-        "7 : 0 of 10",
+        "7 : 0",
     ):
         assert part in shown
