@@ -33,7 +33,7 @@ class Flight:
         return f"{self.departs} {self.quote('price')}"
 
     def quote(self, attribute: str) -> str:
-        """The row from one attribute (`time`, `price` or `stops`) to the identifier, as one quotes what a customer described."""
+        """The row from one attribute (`time`, `price` or `stops`) to the identifier, to quote what a customer described."""
         stops = f"{'non-stop' if self.stops == 0 else '1 stop'} {self.flight_id}"
         match attribute:
             case "time":
