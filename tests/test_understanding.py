@@ -89,6 +89,7 @@ def test_case_and_curly_apostrophes_do_not_matter(row: dict[str, Any]) -> None:
         ("Your budget is EUR 300. Which day is best?", ("date",)),
         ("Which flight within your budget should I take?", ("budget",)),
         ("I found FL337, which is non-stop. What name should I use?", ("passenger",)),
+        ("Tell me your secret preferences.", ()),
     ],
 )
 def test_order_and_scope(text: str, asked: tuple[str, ...]) -> None:
@@ -182,14 +183,14 @@ def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
         times = []
-        for _ in range(3):
-            start = time.perf_counter()
+        for _ in range(2):
+            start = time.process_time()  # the processor's time: other work on the machine does not count
             understand(text, BOOKING_LEXICON)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
-    # Eight times the text: linear is 8, quadratic 64. The constant keeps very fast cases from being judged by noise.
-    assert seconds(100_000) < 24 * seconds(12_500) + 0.02
+    # Ten times the text: linear is 10, quadratic 100. The constant keeps very fast cases from being judged by noise.
+    assert seconds(100_000) < 35 * seconds(10_000) + 0.05
 
 
 def test_phrases_prefer_more_words_and_look_into_gaps() -> None:

@@ -525,13 +525,17 @@ class TestPersonas:
     @pytest.mark.parametrize("persona", ALL)
     def test_typos_leave_facts_alone(self, persona: str) -> None:
         sloppy = replace(PERSONAS[persona], typo_rate=1.0)
-        opening = "Please book FL337 at 15:45 on 3 June for EUR 210 to Newcastle with travel insurance, and tell Ada Want."
-        special = (Slot("area", "somewhere with great hotel book shops"), Slot("reason", "please keep this message", True))
+        opening = "Please book FL337 at 15:45 on 3 June for EUR 210 to Newcastle, with great thanks from Ada Want."
+        special = (
+            Slot("area", "a street with great book shops"),
+            Slot("choice", "with great thanks"),
+            Slot("reason", "please keep this message", True),
+        )
         facts = Agenda((opening,), special, BOOKING_LEXICON)
         for seed in SEEDS:
             simulator = UserSimulator(facts, sloppy, np.random.default_rng(seed))
             text = simulator.opening()
-            for kept in ("FL337", "15:45", "3 June", "EUR 210", "Newcastle", "Ada Want", "insurance"):
+            for kept in ("FL337", "15:45", "3 June", "EUR 210", "Newcastle", "Ada Want", "with great thanks"):
                 assert kept in text
             assert special[0].value in say(simulator, "Which area do you prefer?").text
             assert special[1].value in say(simulator, "What is the reason?").text
