@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,8 +99,7 @@ def collate(samples: Sequence[Sample], device: torch.device) -> MicroBatch:
     temperatures = {sample.temperature for sample in samples}
     if len(temperatures) != 1:
         raise ValueError(f"expected samples of one temperature, actual {sorted(temperatures)}")
-    prefix = common_prefix([sample.token_ids for sample in samples])
-    prefix = min(prefix, *(sample.positions[0] - 1 for sample in samples))
+    prefix = _shared_prefix(samples)
     width = max(len(sample.token_ids) for sample in samples) - prefix
     suffix = torch.zeros(len(samples), width, dtype=torch.long)
     rows: list[int] = []
@@ -137,20 +137,41 @@ def collate(samples: Sequence[Sample], device: torch.device) -> MicroBatch:
     )
 
 
-def split_by_tokens(samples: Sequence[Sample], max_tokens: int) -> list[list[Sample]]:
-    """Cuts samples into micro-batches of similar lengths whose padded size stays within `max_tokens` (or is one sample).
+def split_into_microbatches(samples: Sequence[Sample], max_tokens: int) -> list[list[Sample]]:
+    """Cuts samples into micro-batches that compute few positions and at most `max_tokens` each (or are one sample).
 
-    The order inside the result does not matter to the loss, which is normalised over the whole batch.
+    Samples are put into the order of their tokens, so that those with a common beginning stand together, and one joins the
+    batch before it when that is cheaper than going alone. Members of a group thus share their whole history up to where they part. How
+    samples are cut does not matter to the loss, which is normalised over the whole batch.
     """
     batches: list[list[Sample]] = []
-    for sample in sorted(samples, key=lambda sample: (sample.temperature, len(sample.token_ids), sample.token_ids)):
-        fits = batches and batches[-1][0].temperature == sample.temperature
-        if fits:
-            together = [*batches[-1], sample]
-            prefix = min(common_prefix([s.token_ids for s in together]), *(s.positions[0] - 1 for s in together))
-            fits = prefix + len(together) * (len(sample.token_ids) - prefix) <= max_tokens
-        if fits:
-            batches[-1].append(sample)
-        else:
-            batches.append([sample])
+    for sample in sorted(samples, key=lambda sample: (sample.temperature, sample.token_ids)):
+        if batches and batches[-1][0].temperature == sample.temperature:
+            together = _positions_computed([*batches[-1], sample])
+            apart = _positions_computed(batches[-1]) + len(sample.token_ids)
+            if together <= min(apart, max_tokens):
+                batches[-1].append(sample)
+                continue
+        batches.append([sample])
     return batches
+
+
+def _shared_prefix(samples: Sequence[Sample]) -> int:
+    """Tokens that can be computed once: common to all, and in front of the output that predicts the first trained token."""
+    return min(common_prefix([sample.token_ids for sample in samples]), *(sample.positions[0] - 1 for sample in samples))
+
+
+def _positions_computed(samples: Sequence[Sample]) -> int:
+    prefix = _shared_prefix(samples)
+    return prefix + len(samples) * (max(len(sample.token_ids) for sample in samples) - prefix)
+
+
+def deal_minibatches(
+    samples: Sequence[Sample], imitation: Sequence[Sample], count: int, rng: random.Random
+) -> list[tuple[list[Sample], list[Sample]]]:
+    """Shuffles both kinds and deals them into `count` optimizer steps."""
+    parts: list[list[list[Sample]]] = []
+    for kind in (samples, imitation):
+        shuffled = rng.sample(list(kind), len(kind))
+        parts.append([shuffled[index::count] for index in range(count)])
+    return [pair for pair in zip(*parts, strict=True) if pair[0] or pair[1]]

@@ -27,7 +27,7 @@ class Stateful(Protocol):
         """The state as plain values and tensors."""
         ...
 
-    def load_state_dict(self, state: dict[str, Any]) -> Any:
+    def load_state_dict(self, state: dict[str, Any], /) -> Any:
         """Takes a state back."""
         ...
 

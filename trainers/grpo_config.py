@@ -1,0 +1,105 @@
+"""Settings of GRPO; each field's docstring is its help on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GRPOConfig:
+    """Settings of a GRPO run."""
+
+    model: str = "runs/sft/final"
+    """Model to start from: a folder, short name or hub id. It is also the reference policy."""
+    output_dir: str = "runs/grpo"
+    """Where checkpoints, metrics and the final model go; an interrupted run found there is resumed."""
+    env_id: str = "SLMAgent/Booking-v0"
+    """Environment to learn in."""
+    level: int = 1
+    """Curriculum level."""
+    rehearse_level: int | None = None
+    """A level learnt before, mixed in so that it is not forgotten."""
+    rehearse_share: float = 0.25
+    """Share of tasks taken from `rehearse_level`."""
+    updates: int = 10
+    """Updates in all; the learning rate decays to zero over them."""
+    max_seconds: float | None = None
+    """Stop after the update that passes this much time."""
+    tasks: int = 24
+    """Different tasks in each update."""
+    samples: int = 4
+    """Episodes of each task: the group that credit is relative to."""
+    temperature: float = 1.0
+    """Sampling temperature of rollouts; trained log-probabilities are at this temperature."""
+    max_new_tokens: int = 96
+    """Longest action in tokens."""
+    max_context: int = 1024
+    """Longest episode in tokens."""
+    rollout_batch_size: int = 32
+    """Episodes played at once."""
+    learning_rate: float = 3e-4
+    """Peak rate of AdamW."""
+    warmup_updates: int = 1
+    """Updates over which the rate rises linearly."""
+    epochs: int = 1
+    """Passes over each batch of episodes."""
+    minibatches: int = 4
+    """Optimizer steps per pass."""
+    microbatch_tokens: int = 2048
+    """Positions that go through the model together, padding included."""
+    clip_low: float = 0.2
+    """Lower clip of the importance ratio, 1 - clip_low."""
+    clip_high: float = 0.2
+    """Upper clip of the importance ratio, 1 + clip_high."""
+    gamma: float = 1.0
+    """Discount per turn; the environments shape progress with the same value."""
+    min_advantage: float = 0.1
+    """Turns whose advantage (in deviations of the return) is smaller are not trained: they cost as much as others and teach little."""
+    policy_coef: float = 1.0
+    """Weight of the policy-gradient term; 0 leaves imitation alone (for ablations)."""
+    kl_coef: float = 0.0
+    """Weight of the k3 estimate of KL(policy || reference) per token."""
+    imitation_coef: float = 0.5
+    """Weight of the imitation term at the first update."""
+    imitation_decay: float = 1.0
+    """Factor on `imitation_coef` from update to update."""
+    demonstrations: str | None = None
+    """JSONL file of demonstrations for the imitation term."""
+    demonstrations_per_update: int = 8
+    """Demonstrations mixed into each update."""
+    successes_per_task: int = 2
+    """Own successes imitated per task, from tasks that are not solved every time."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+    lora_rank: int = 16
+    """Rank of the adapter that is trained; alpha is 2r."""
+    whiten_rewards: bool = True
+    """Safety layer 1: divide rewards by the running deviation of returns, clip to 3 deviations."""
+    ratio_guard: bool = True
+    """Safety layer 2: drop turns whose importance ratio is out of bounds before the backward pass."""
+    max_ratio: float = 5.0
+    """Bound of the ratio guard: mean token ratio above it, or exp(mean log-ratio) below its inverse."""
+    weight_rollback: bool = True
+    """Safety layer 3: undo an update that produced a non-finite loss, gradient or weight."""
+    max_error_share: float = 0.25
+    """Share of episodes that may fail for technical reasons before the run stops."""
+    eval_every: int = 0
+    """Evaluate greedily on the validation split every so many updates; 0 never."""
+    eval_tasks: int = 64
+    """Validation episodes."""
+    checkpoint_every: int = 1
+    """Updates between checkpoints."""
+    seed: int = 0
+    """Everything random derives from it and the update's number."""
+    device: str | None = None
+    """`cpu`, `cuda`, ...; by default CUDA when present."""
+    tensorboard: bool = True
+    """Write TensorBoard event files beside metrics.jsonl."""
+
+    def __post_init__(self) -> None:
+        if min(self.updates, self.tasks, self.samples, self.epochs, self.minibatches, self.lora_rank) < 1:
+            raise ValueError("expected updates, tasks, samples, epochs, minibatches and lora_rank of at least 1")
+        if not self.temperature > 0 or self.learning_rate <= 0:
+            raise ValueError("expected temperature and learning_rate above 0")
+        if not 0 <= self.gamma <= 1 or not 0 <= self.rehearse_share < 1:
+            raise ValueError("expected gamma in [0, 1] and rehearse_share in [0, 1)")

@@ -1,0 +1,172 @@
+"""The optimizer steps of one update, with the safety layers around them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from slmagent.agents.episodes import stable_seed
+from slmagent.agents.policy import Policy
+from slmagent.trainers.batch import Sample, collate, deal_minibatches, split_into_microbatches
+from slmagent.trainers.forward import token_statistics
+from slmagent.trainers.grpo_config import GRPOConfig
+from slmagent.trainers.lora import reference, trainable_parameters
+from slmagent.trainers.losses import clipped_policy_loss, imitation_loss, kl_estimate
+from slmagent.trainers.safety import (
+    Rollback,
+    Stateful,
+    TrainingStopped,
+    all_finite,
+    check_first_ratios,
+    check_moved,
+    check_optimizer_covers,
+    trusted_turns,
+)
+from slmagent.trainers.statistics import StepTotals
+
+
+class Learner:
+    """Owns the optimizer and turns samples into weight updates that can be refused or undone.
+
+    Args:
+        policy: With its adapter on.
+        config: Learning rate, clip, coefficients and which safety layers are on.
+    """
+
+    def __init__(self, policy: Policy, config: GRPOConfig) -> None:
+        self.policy, self.config = policy, config
+        self.parameters = trainable_parameters(policy)
+        self.optimizer = torch.optim.AdamW(self.parameters.values(), lr=config.learning_rate, weight_decay=0.0)
+        check_optimizer_covers(self.parameters, self.optimizer)
+        self.update = 0
+
+    def protect(self, others: Mapping[str, Stateful]) -> None:
+        """Takes the present state, and that of `others`, as the last good one."""
+        self.rollback = Rollback(self.parameters, {"optimizer": self.optimizer, **others})
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+
+    def learn(self, samples: Sequence[Sample], imitation: Sequence[Sample], update: int) -> dict[str, Any]:
+        """Optimizer steps over one batch; undone as a whole when anything turns out non-finite.
+
+        Args:
+            samples: Credited turns of this update's episodes.
+            imitation: Sequences whose likelihood is to rise.
+            update: Its number; sets learning rate, coefficient and order.
+
+        Returns:
+            What to log; after a rollback, with the reason under `safety/incident`.
+
+        Raises:
+            TrainingStopped: Too many rollbacks in a row, or rollbacks are switched off, or the first update does not add up.
+        """
+        config = self.config
+        self.update = update
+        samples = samples if config.policy_coef else []
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._learning_rate()
+        rng = random.Random(stable_seed("minibatches", config.seed, self.update))
+        totals = StepTotals()
+        for _ in range(config.epochs):
+            for policy_part, imitation_part in deal_minibatches(samples, imitation, config.minibatches, rng):
+                problem = self._optimizer_step(policy_part, imitation_part, totals)
+                if problem is None:
+                    continue
+                if not config.weight_rollback:
+                    raise TrainingStopped(f"{problem} at update {self.update}; switch weight_rollback on to undo such updates")
+                self.rollback.restore(problem)
+                return self._report(totals) | {"safety/incident": problem}
+        self.rollback.accept()
+        return self._report(totals)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Trained weights and the optimizer's state."""
+        weights = {name: parameter.detach().cpu() for name, parameter in self.parameters.items()}
+        return {"weights": weights, "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Takes them back."""
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(state["weights"][name])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def _report(self, totals: StepTotals) -> dict[str, Any]:
+        safety = {"safety/rollbacks": self.rollback.restores}
+        return {"train/learning_rate": self._learning_rate(), **safety, **totals.metrics()}
+
+    def _optimizer_step(self, samples: Sequence[Sample], imitation: Sequence[Sample], totals: StepTotals) -> str | None:
+        """One gradient step; returns what was not finite, if anything was."""
+        config = self.config
+        self.optimizer.zero_grad(set_to_none=True)
+        tokens = sum(len(sample.positions) for sample in samples)
+        imitated = sum(len(sample.positions) for sample in imitation)
+        for chunk in split_into_microbatches(samples, config.microbatch_tokens):
+            loss = self._policy_loss(chunk, totals) * (config.policy_coef / tokens)
+            if not torch.isfinite(loss):
+                return "a non-finite policy loss"
+            if loss.requires_grad:
+                loss.backward()
+        for chunk in split_into_microbatches(imitation, config.microbatch_tokens):
+            batch = collate(chunk, self.policy.device)
+            loss = imitation_loss(token_statistics(self.policy, batch).logprobs_N)
+            if not torch.isfinite(loss):
+                return "a non-finite imitation loss"
+            totals.imitation_loss += float(loss.detach())
+            totals.imitation_tokens += batch.num_tokens
+            (loss * (self._imitation_coef() / imitated)).backward()
+        gradients = [parameter.grad for parameter in self.parameters.values() if parameter.grad is not None]
+        if not gradients:
+            return None
+        if not all_finite(gradients):
+            return "a non-finite gradient"
+        totals.grad_norm += float(torch.nn.utils.clip_grad_norm_(self.parameters.values(), config.max_grad_norm))
+        first = self.update == 0 and totals.steps == 0
+        before = {name: value.detach().clone() for name, value in self.parameters.items()} if first else {}
+        self.optimizer.step()
+        totals.steps += 1
+        if not all_finite(self.parameters.values()):
+            return "a non-finite weight"
+        if first and self._learning_rate() > 0:
+            check_moved(before, self.parameters)
+        return None
+
+    def _policy_loss(self, chunk: Sequence[Sample], totals: StepTotals) -> torch.Tensor:
+        """Clipped surrogate (and KL) of one micro-batch, a sum over its trusted tokens."""
+        config = self.config
+        batch = collate(chunk, self.policy.device)
+        statistics = token_statistics(self.policy, batch)
+        logprobs_N, old_N = statistics.logprobs_N, batch.old_logprobs_N
+        if self.update == 0 and totals.steps == 0:
+            check_first_ratios((logprobs_N - old_N).detach())
+        if config.ratio_guard:
+            trusted_K = trusted_turns(logprobs_N, old_N, batch.turns_N, batch.num_turns, max_ratio=config.max_ratio)
+            totals.dropped_turns += int((~trusted_K).sum())
+            keep_N = trusted_K[batch.turns_N]
+        else:
+            keep_N = torch.ones_like(batch.turns_N, dtype=torch.bool)
+        kept_N = logprobs_N[keep_N]
+        policy_loss = clipped_policy_loss(
+            kept_N, old_N[keep_N], batch.advantages_N[keep_N], clip_low=config.clip_low, clip_high=config.clip_high
+        )
+        loss = policy_loss.loss
+        if config.kl_coef:
+            with torch.no_grad(), reference(self.policy):
+                reference_N = token_statistics(self.policy, batch).logprobs_N
+            kl_N = kl_estimate(kept_N, reference_N[keep_N])
+            loss = loss + config.kl_coef * kl_N.sum()
+            totals.kl += float(kl_N.detach().sum())
+        totals.count(kept_N.detach(), old_N[keep_N], statistics.entropy_N[keep_N], policy_loss)
+        return loss
+
+    def _learning_rate(self) -> float:
+        """Linear warm-up, then linear decay to zero behind the last update."""
+        config = self.config
+        warm = min(1.0, (self.update + 1) / max(config.warmup_updates, 1))
+        return config.learning_rate * warm * (1.0 - self.update / config.updates)
+
+    def _imitation_coef(self) -> float:
+        return self.config.imitation_coef * self.config.imitation_decay**self.update
