@@ -11,6 +11,8 @@ from slmagent.trainers.grpo import GRPOConfig
 from slmagent.trainers.sft import SFTConfig
 
 ENV_ID = "SLMAgent/Booking-v0"
+UPDATES = 6
+"""GRPO updates of the recipe."""
 MAX_NEW_TOKENS = 96
 """Longest action in tokens, in training and in evaluation."""
 

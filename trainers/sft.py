@@ -114,7 +114,14 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
     started = time.monotonic()
 
     class Watch(TrainerCallback):
-        """Reports progress and ends the run when its time is up."""
+        """Reports progress; with a time limit, lets the rate fall with the clock and ends the run when the time is up."""
+
+        def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, optimizer: Any = None, **kwargs: Any) -> None:
+            if config.max_seconds is not None and optimizer is not None:
+                left = max(0.0, 1.0 - (time.monotonic() - started) / config.max_seconds)
+                warm = min(1.0, (state.global_step + 1) / arguments.warmup_steps)
+                for group in optimizer.param_groups:
+                    group["lr"] = config.learning_rate * warm * left
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
             if on_step is not None and logs and "loss" in logs:
