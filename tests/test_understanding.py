@@ -190,7 +190,7 @@ def test_time_is_linear(piece: str) -> None:
         return min(times)
 
     # Ten times the text: linear is 10, quadratic 100. The constant keeps very fast cases from being judged by noise.
-    assert seconds(100_000) < 35 * seconds(10_000) + 0.05
+    assert seconds(100_000) < 20 * seconds(10_000) + 0.05
 
 
 def test_phrases_prefer_more_words_and_look_into_gaps() -> None:
