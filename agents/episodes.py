@@ -31,6 +31,16 @@ def make_env_for(request: EpisodeRequest) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(request.env_id, level=request.level, split=request.split, disable_env_checker=True)
 
 
+def task_facts(env: gymnasium.Env[Any, Any] | None, scenario_id: str) -> dict[str, Any]:
+    """What an environment tells about a task, for `Trajectory.metadata`: its kind, where it has one.
+
+    Asked of the environment, not read from the last `info`, so that an episode cut from outside has it, too.
+    """
+    kind_of = None if env is None else getattr(env.unwrapped, "task_kind", None)
+    kind = kind_of(scenario_id) if kind_of is not None else ""
+    return {"task_kind": kind} if kind else {}
+
+
 def stable_seed(*parts: str | int) -> int:
     """A seed in [0, 2**31) that depends on all parts and is the same in every process and release."""
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()
@@ -215,6 +225,7 @@ def _play(agent_for: MakeAgent, request: EpisodeRequest, make_env: MakeEnv, stop
         success=played.status == "ok" and bool(played.info.get("success", False)),
         status=played.status,
         error=played.error,
+        metadata=task_facts(env, request.scenario_id) if played.status == "ok" else {},
     )
 
 

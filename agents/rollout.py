@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from slmagent.agents.episodes import task_facts
 from slmagent.agents.generation import Generator, common_prefix, sample, seeded
 from slmagent.agents.kv_cache import KeyValues
 from slmagent.agents.policy import Policy
@@ -110,6 +111,7 @@ class _Episode:
             success=self.status == "ok" and bool(self.info.get("success", False)),
             status=self.status,
             error=self.error,
+            metadata=task_facts(self.env, self.request.scenario_id) if self.status == "ok" else {},
         )
 
 
