@@ -98,7 +98,7 @@ def evaluate_runs(
         components=_components(sound, confidence),
         stop_reasons=dict(Counter(t.stop_reason for t in played).most_common()),
         by_kind=_by_kind(sound, confidence),
-        refusals=rate_where(sound, lambda t: bool(t.metadata.get("refusal")), confidence),
+        refusals=rate_where(sound, _to_be_refused, confidence),
         runs=successes,
         config=dict(config or {}),
     )
@@ -209,6 +209,10 @@ def _component_sums(trajectory: Trajectory) -> dict[str, float]:
         for name, amount in turn.reward_components.items():
             sums[name] = sums.get(name, 0.0) + amount
     return sums
+
+
+def _to_be_refused(trajectory: Trajectory) -> bool:
+    return str(trajectory.metadata.get("task_kind", "")).startswith("refuse")
 
 
 def _by_kind(runs: Sequence[Sequence[Trajectory]], confidence: float) -> dict[str, Interval]:

@@ -70,7 +70,7 @@ class EvalResult:
     by_kind: Mapping[str, Interval]
     """Success by kind of task, where the environment names kinds (`metadata["task_kind"]`)."""
     refusals: Interval | None
-    """Success on tasks whose right outcome is a refusal (`metadata["refusal"]`); None if there are none."""
+    """Success on tasks whose right outcome is a refusal (a kind that begins with "refuse"); None if there are none."""
     runs: tuple[TaskTrials, ...]
     """One entry a training seed: task -> successes of its trials, ordered by user seed and sampling seed."""
     config: Mapping[str, Any] = field(default_factory=dict)

@@ -414,3 +414,14 @@ def test_partial_results_have_no_taste_for_short_episodes() -> None:
     assert list(episodes.take_ready()) == [done[1]]
     assert episodes.complete_prefix() == done[:2]
     assert episodes.all_done() == [done[0], done[1], done[3]]
+
+
+def test_task_kinds_reach_the_results_also_of_episodes_that_were_cut(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tiny_checkpoint(tmp_path / "model")
+    # So short a context that no episode ends by itself.
+    words = ["--n", "4", "--level", "4", "--max-context", "1900", "--max-new-tokens", "200", "--batch-size", "4"]
+    slmagent(capsys, "eval", "model:./model", "expert", *words)
+    (model, expert), _ = load_results("runs/eval.json")
+    assert set(model.by_kind) == set(expert.by_kind) != set()

@@ -119,13 +119,13 @@ def test_text_agents_have_no_tokens_and_malformed_calls_are_seen() -> None:
 
 def test_refusals_and_kinds_are_reported_apart() -> None:
     episodes = [
-        episode(0, success=True, metadata={"task_kind": "refund", "refusal": True}),
-        episode(1, metadata={"task_kind": "refund", "refusal": True}),
-        episode(2, success=True, metadata={"task_kind": "order", "refusal": False}),
+        episode(0, success=True, metadata={"task_kind": "refuse_refund"}),
+        episode(1, metadata={"task_kind": "refuse_refund"}),
+        episode(2, success=True, metadata={"task_kind": "order"}),
     ]
     result = evaluate(episodes, label="x")
     assert result.refusals == wilson_interval(1, 2)
-    assert result.by_kind == {"order": wilson_interval(1, 1), "refund": wilson_interval(1, 2)}
+    assert result.by_kind == {"order": wilson_interval(1, 1), "refuse_refund": wilson_interval(1, 2)}
 
 
 def test_several_training_seeds_are_pooled_over_the_same_tasks() -> None:

@@ -171,13 +171,13 @@ def test_an_empty_report_is_refused() -> None:
 
 def test_failed_episodes_kinds_and_refusals_are_told() -> None:
     episodes = [
-        episode(0, success=True, metadata={"task_kind": "refund", "refusal": True}),
+        episode(0, success=True, metadata={"task_kind": "refuse_refund"}),
         *[episode(i, metadata={"task_kind": "order"}) for i in range(1, 11)],
         episode(11, status="env_error", error="gone"),
     ]
     page = Page(render_report(Report(title="x", results=[evaluate(episodes, label="RL")])))
     assert "Episodes that failed for technical reasons are left out and not counted as zeros: 1 of RL." in page.text
-    assert "refund 100 %" in page.text
+    assert "refuse_refund 100 %" in page.text
     assert "all tasks to be refused 100 %" in page.text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from slmagent.cli.names import AgentSpec, check_level_and_split, resolve_environment
@@ -152,7 +153,8 @@ def check_models(specs: Sequence[AgentSpec]) -> None:
     """
     names = [spec.value for spec in specs if spec.kind == "model"]
     if names:
-        require("torch", extra="train", purpose="running a local model")
+        if find_spec("torch") is None:  # not imported here: that alone takes seconds
+            require("torch", extra="train", purpose="running a local model")
         from slmagent.agents.models import resolve
 
         for name in names:
