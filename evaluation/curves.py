@@ -30,22 +30,26 @@ class Panel:
     """The axis runs to 100 %."""
     over_time: bool = False
     """Drawn over wall-clock time, too."""
+    zero_is_off: bool = False
+    """A metric that is 0 throughout was not measured in this run, and is left out."""
 
 
 PANELS = (
     Panel("Success rate", ("rollout/success_rate", "eval/success_rate"), percent=True, whole=True, over_time=True),
     Panel("Mean return", ("rollout/mean_return", "eval/mean_return"), over_time=True),
-    Panel("KL to the reference, nats per episode", ("train/kl", "rollout/kl")),
-    Panel("Approximate KL of the update", ("train/approx_kl",)),
+    Panel("Approximate KL of an update, nats per token", ("train/approx_kl",)),
+    Panel("KL to the reference, nats per token", ("train/kl_to_reference",), zero_is_off=True),
     Panel("Clip fraction", ("train/clip_fraction",), percent=True),
-    Panel("Loss", ("train/loss", "train/policy_loss", "train/imitation_loss", "train/value_loss")),
+    Panel("Loss per token", ("train/policy_loss", "train/imitation_loss"), zero_is_off=True),
     Panel("Entropy, nats per token", ("train/entropy",)),
     Panel("Gradient norm", ("train/grad_norm",)),
     Panel("Learning rate", ("train/learning_rate",)),
-    Panel("Turns per episode", ("rollout/turns", "rollout/mean_turns")),
-    Panel("Sampled tokens per episode", ("rollout/tokens", "rollout/tokens_per_episode")),
+    Panel("Turns per episode", ("rollout/turns_per_episode",)),
+    Panel("Sampled tokens per episode", ("rollout/tokens_per_episode",)),
+    Panel("What goes wrong", ("rollout/malformed_calls", "rollout/cut_actions", "rollout/veto_rate"), percent=True),
+    Panel("Groups without a difference", ("rollout/dead_groups",), percent=True),
     Panel("Turns dropped by the ratio guard", ("safety/ratio_dropped_turns",)),
-    Panel("Weight rollbacks", ("safety/rollbacks",)),
+    Panel("Weight rollbacks so far", ("safety/rollbacks",)),
 )
 # Colours that stand for the page's variables: matplotlib writes them, and the SVG's text is searched for them afterwards.
 _INK, _GRID = "#010203", "#020304"
@@ -100,7 +104,9 @@ def learning_curves(metrics: Metrics, *, over: str = STEP, panels: Sequence[Pane
 
 def _draw(panel: Panel, metrics: Metrics, over: str, run: str) -> str | None:
     series = {name: _points(metrics, over, name) for name in panel.names}
-    series = {name: points for name, points in series.items() if points}
+    series = {
+        name: points for name, points in series.items() if points and not (panel.zero_is_off and all(y == 0 for _, y in points))
+    }
     if not series:
         return None
     matplotlib = require("matplotlib", extra="train", purpose="drawing learning curves")

@@ -246,6 +246,14 @@ def test_curves_over_time_and_nothing_to_draw() -> None:
     assert learning_curves(METRICS) == learning_curves(METRICS)  # the same bytes again
 
 
+def test_what_was_switched_off_is_not_drawn_as_zero() -> None:
+    lines = [{"step": i, "train/policy_loss": 0.1 * i, "train/imitation_loss": 0.0, "safety/rollbacks": 0} for i in range(3)]
+    loss, rollbacks = learning_curves(lines)
+    assert "Loss per token over update: train/policy_loss" in loss
+    assert "imitation" not in loss
+    assert "Weight rollbacks" in rollbacks  # none is a finding
+
+
 def test_panels_have_colours_for_all_their_lines() -> None:
     assert all(1 <= len(panel.names) <= 4 for panel in PANELS)
     names = [name for panel in PANELS for name in panel.names]
