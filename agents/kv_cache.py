@@ -44,12 +44,14 @@ class SlotCache(Cache):
     def begin_rows(self, rows: Sequence[int], counts: Sequence[int], device: torch.device) -> Tensor:
         """The next pass appends `counts[i]` tokens to row `rows[i]`, right-padded to the longest; returns their positions, [rows, tokens].
 
-        Padding is written behind a row's end, where nothing attends to it and the next tokens overwrite it.
+        Padding is written behind a row's end, where nothing attends to it and the next tokens overwrite it; what of it would lie
+        behind the longest row shares one slot there, so that a short row's many new tokens do not stretch a long one.
         """
+        longest = max(self.lengths[row] + count for row, count in zip(rows, counts, strict=True))
+        self._reserve(longest)
         starts = torch.tensor([self.lengths[row] for row in rows], device=device)
-        self._positions = starts[:, None] + torch.arange(max(counts), device=device)[None, :]
+        self._positions = (starts[:, None] + torch.arange(max(counts), device=device)[None, :]).clamp_(max=longest)
         self._attend = int(self._positions.max()) + 1
-        self._reserve(self._attend)
         self._rows, self._counts = torch.tensor(rows, device=device), list(counts)
         self._advancing = list(rows)
         return self._positions
@@ -117,11 +119,12 @@ class SlotCache(Cache):
         return 0
 
     def _reserve(self, length: int) -> None:
-        if length <= self._allocated:
-            return
+        """Makes room for rows of `length` tokens, and for one slot of padding behind them."""
         if length > self.capacity:
             raise ValueError(f"a sequence of {length} tokens does not fit the cache's {self.capacity}")
-        grown = min(self.capacity, max(length, 2 * self._allocated, 128))
+        if length < self._allocated:
+            return
+        grown = min(self.capacity, max(length, 2 * self._allocated, 128)) + 1
         for buffers in (self._keys, self._values):
             for layer, states in enumerate(buffers):
                 larger = states.new_zeros(*states.shape[:2], grown, states.shape[-1])

@@ -25,13 +25,14 @@ def greedy_episodes(
     max_context: int = 1024,
     batch_size: int = 32,
     device: str | None = None,
+    dtype: str = "auto",
     on_progress: OnProgress | None = None,
 ) -> list[Trajectory]:
     """Episodes of a local model at temperature 0, read from `path` if they were played before, else played and written there."""
     if path.is_file():
         return read_trajectories(path)
     sampling = SamplingConfig(0.0, max_new_tokens, max_context, batch_size)
-    episodes = rollout(load_policy(model, device=device), requests, sampling=sampling, on_progress=on_progress)
+    episodes = rollout(load_policy(model, device=device, dtype=dtype), requests, sampling=sampling, on_progress=on_progress)
     write_trajectories(path, episodes)
     gc.collect()
     return episodes

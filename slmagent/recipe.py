@@ -55,5 +55,6 @@ def grpo_config(
         updates=updates,
         max_seconds=max_seconds,
         demonstrations=str(demonstrations),
-        max_new_tokens=MAX_NEW_TOKENS,
+        max_new_tokens=64,
+        dtype="auto",
     )

@@ -56,7 +56,7 @@ def train_grpo(config: GRPOConfig, *, policy: Policy | None = None, make_env: Ma
     """
     from slmagent.trainers.progress import TrainingProgress
 
-    run = GRPORun(config, policy or load_policy(config.model, device=config.device), make_env)
+    run = GRPORun(config, policy or load_policy(config.model, device=config.device, dtype=config.dtype), make_env)
     with TrainingProgress(f"GRPO level {config.level}", config.updates, run.update) as progress:
         while not run.finished:
             metrics = run.step(progress.episodes)

@@ -93,6 +93,9 @@ class GRPOConfig:
     """Everything random derives from it and the update's number."""
     device: str | None = None
     """`cpu`, `cuda`, ...; by default CUDA when present."""
+    dtype: str = "float32"
+    """Precision of the weights: `float32` (rollout and training agree to 1e-4), `bfloat16` (about twice as fast where the hardware has
+    it; old log-probabilities are then computed again by the training pass), or `auto`: bfloat16 on such hardware."""
     tensorboard: bool = True
     """Write TensorBoard event files beside metrics.jsonl."""
 

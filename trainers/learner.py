@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import nn
 
 from slmagent.agents.episodes import stable_seed
 from slmagent.agents.policy import Policy
@@ -38,7 +40,8 @@ class Learner:
 
     def __init__(self, policy: Policy, config: GRPOConfig) -> None:
         self.policy, self.config = policy, config
-        self.parameters = trainable_parameters(policy)
+        self.working = trainable_parameters(policy)
+        self.parameters = {name: _master(parameter) for name, parameter in self.working.items()}
         self.optimizer = torch.optim.AdamW(self.parameters.values(), lr=config.learning_rate, weight_decay=0.0)
         check_optimizer_covers(self.parameters, self.optimizer)
         self.update = 0
@@ -66,18 +69,23 @@ class Learner:
         config = self.config
         self.update = update
         samples = samples if config.policy_coef else []
+        totals = StepTotals()
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate()
         rng = random.Random(stable_seed("minibatches", config.seed, self.update))
-        totals = StepTotals()
-        for _ in range(config.epochs):
-            for policy_part, imitation_part in deal_minibatches(samples, imitation, config.minibatches, rng):
+        for epoch in range(config.epochs):
+            minibatches = deal_minibatches(samples, imitation, config.minibatches, rng)
+            if epoch == 0 and not self._exact:
+                minibatches = [(self._recompute(part, totals), other) for part, other in minibatches]
+                samples = [sample for part, _ in minibatches for sample in part]
+            for policy_part, imitation_part in minibatches:
                 problem = self._optimizer_step(policy_part, imitation_part, totals)
                 if problem is None:
                     continue
                 if not config.weight_rollback:
                     raise TrainingStopped(f"{problem} at update {self.update}; switch weight_rollback on to undo such updates")
                 self.rollback.restore(problem)
+                self._publish()
                 return self._report(totals) | {"safety/incident": problem}
         self.rollback.accept()
         return self._report(totals)
@@ -93,6 +101,46 @@ class Learner:
             for name, parameter in self.parameters.items():
                 parameter.copy_(state["weights"][name])
         self.optimizer.load_state_dict(state["optimizer"])
+        self._publish()
+
+    # ---- low precision ------------------------------------------------------------------------------------------
+
+    @property
+    def _exact(self) -> bool:
+        """In float32 a rollout and a training pass agree to 1e-4, whatever else is in the batch."""
+        return self.policy.dtype == torch.float32
+
+    def _recompute(self, samples: Sequence[Sample], totals: StepTotals) -> list[Sample]:
+        """The samples with old log-probabilities from the training pass: in bfloat16 those of the rollout differ from it.
+
+        Micro-batches are those of the optimizer step that comes, so that ratios start at exactly 1.
+        """
+        renewed: list[Sample] = []
+        for chunk in split_into_microbatches(samples, self.config.microbatch_tokens):
+            batch = collate(chunk, self.policy.device)
+            with torch.no_grad():
+                logprobs_N = token_statistics(self.policy, batch).logprobs_N
+            totals.logprob_gap += float((logprobs_N - batch.old_logprobs_N).abs().sum())
+            totals.recomputed += batch.num_tokens
+            values = iter(logprobs_N.tolist())
+            renewed += [replace(sample, old_logprobs=tuple(next(values) for _ in sample.positions)) for sample in chunk]
+        return renewed
+
+    def _collect_gradients(self) -> None:
+        """Adds the working weights' gradients to those of the float32 masters."""
+        for name, working in self.working.items():
+            master = self.parameters[name]
+            if master is not working and working.grad is not None:
+                gradient = working.grad.float()
+                master.grad = gradient if master.grad is None else master.grad + gradient
+                working.grad = None
+
+    def _publish(self) -> None:
+        """Copies the float32 masters into the weights that the model computes with."""
+        with torch.no_grad():
+            for name, working in self.working.items():
+                if self.parameters[name] is not working:
+                    working.copy_(self.parameters[name])
 
     def _report(self, totals: StepTotals) -> dict[str, Any]:
         safety = {"safety/rollbacks": self.rollback.restores}
@@ -110,6 +158,7 @@ class Learner:
                 return "a non-finite policy loss"
             if loss.requires_grad:
                 loss.backward()
+                self._collect_gradients()
         for chunk in split_into_microbatches(imitation, config.microbatch_tokens):
             batch = collate(chunk, self.policy.device)
             loss = imitation_loss(token_statistics(self.policy, batch).logprobs_N)
@@ -118,6 +167,7 @@ class Learner:
             totals.imitation_loss += float(loss.detach())
             totals.imitation_tokens += batch.num_tokens
             (loss * (self._imitation_coef() / imitated)).backward()
+            self._collect_gradients()
         gradients = [parameter.grad for parameter in self.parameters.values() if parameter.grad is not None]
         if not gradients:
             return None
@@ -127,6 +177,7 @@ class Learner:
         first = self.update == 0 and totals.steps == 0
         before = {name: value.detach().clone() for name, value in self.parameters.items()} if first else {}
         self.optimizer.step()
+        self._publish()
         totals.steps += 1
         if not all_finite(self.parameters.values()):
             return "a non-finite weight"
@@ -170,3 +221,8 @@ class Learner:
 
     def _imitation_coef(self) -> float:
         return self.config.imitation_coef * self.config.imitation_decay**self.update
+
+
+def _master(parameter: nn.Parameter) -> nn.Parameter:
+    """A float32 parameter stands for itself; one of lower precision gets a float32 copy that small steps do not vanish in."""
+    return parameter if parameter.dtype == torch.float32 else nn.Parameter(parameter.detach().float())

@@ -28,7 +28,7 @@ def lora_config(rank: int, alpha: int | None = None) -> LoraConfig:
 def attach_lora(policy: Policy, rank: int, alpha: int | None = None, *, seed: int = 0) -> Policy:
     """Puts a fresh adapter on a policy; its B matrices are zero, so nothing it says has changed.
 
-    Adapter weights are float32 whatever the base is. The A matrices come from `seed`; the global generator is left as it was.
+    The adapter has the base's precision. The A matrices come from `seed`; the global generator is left as it was.
     """
     if isinstance(policy.model, PeftModel):
         raise ValueError("the policy has an adapter already; fold it in first (merge_and_reinitialise)")
@@ -37,7 +37,7 @@ def attach_lora(policy: Policy, rank: int, alpha: int | None = None, *, seed: in
         model = get_peft_model(policy.model, lora_config(rank, alpha))
     for parameter in model.parameters():
         if parameter.requires_grad:
-            parameter.data = parameter.data.float()
+            parameter.data = parameter.data.to(policy.dtype)
     return Policy(model, policy.tokenizer)
 
 

@@ -27,6 +27,8 @@ class StepTotals:
     imitation_loss: float = 0.0
     imitation_tokens: int = 0
     grad_norm: float = 0.0
+    logprob_gap: float = 0.0
+    recomputed: int = 0
 
     def count(self, logprobs_N: Tensor, old_N: Tensor, entropy_N: Tensor, policy_loss: PolicyLoss) -> None:
         """Adds a micro-batch."""
@@ -49,6 +51,7 @@ class StepTotals:
             "train/imitation_loss": self.imitation_loss / max(self.imitation_tokens, 1),
             "train/trained_tokens": self.tokens,
             "train/imitation_tokens": self.imitation_tokens,
+            "train/rollout_logprob_gap": self.logprob_gap / max(self.recomputed, 1),
             "train/grad_norm": self.grad_norm / steps,
             "safety/ratio_dropped_turns": self.dropped_turns,
         }
