@@ -1,9 +1,9 @@
 """Turns conversations into token ids, incrementally and without ever re-tokenising what was sampled.
 
-A chat template is reduced to the literal pieces it puts around message contents. A prompt is encoded once; every later turn appends
-only the ids of what came after the sampled action. That is exact only for templates that are append-only: rendering a longer
-conversation must extend the rendering of the shorter one. Templates that rewrite history (deleting earlier think-blocks, say) or that
-refuse a system message are replaced by the built-in ChatML pieces, with a warning.
+A chat template is reduced to the literal pieces it puts around message contents. A prompt is encoded once; every later turn
+appends only the ids of what came after the sampled action. That is exact only for templates that are append-only: rendering
+a longer conversation must extend the rendering of the shorter one. Templates that rewrite history (deleting earlier
+think-blocks, say) or that refuse a system message are replaced by the built-in ChatML pieces, with a warning.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ChatFormat:
         return self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
     def _encode(self, segments: Sequence[tuple[str, bool]]) -> list[int]:
-        """Encodes text between the template's special tokens in one piece, as the tokenizer would; those inside contents stay text."""
+        """Encodes what lies between the template's special tokens in one piece; special tokens inside contents stay text."""
         ids: list[int] = []
         pending: list[str] = []
 

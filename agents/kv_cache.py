@@ -1,8 +1,8 @@
 """A key-value cache with one row per live episode and no padding inside a row.
 
-Rows have their own lengths: each token is written behind its row's last one, so nothing is ever shifted, padded or compacted, and
-a finished episode's row is simply used again. Buffers are preallocated, which spares the copy of the whole cache that concatenating
-caches make at every step.
+Rows have their own lengths: each token is written behind its row's last one, so nothing is ever shifted, padded or
+compacted, and a finished episode's row is simply used again. Buffers are preallocated, which spares the copy of the whole
+cache that concatenating caches make at every step.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ class SlotCache(Cache):
         self._allocated = 0
 
     def begin_rows(self, rows: Sequence[int], counts: Sequence[int], device: torch.device) -> Tensor:
-        """The next pass appends `counts[i]` tokens to row `rows[i]`, right-padded to the longest; returns their positions, [rows, tokens].
+        """The next pass appends `counts[i]` tokens to row `rows[i]`, right-padded to the longest; returns their positions,
+        [rows, tokens].
 
-        Padding is written behind a row's end, where nothing attends to it and the next tokens overwrite it; what of it would lie
-        behind the longest row shares one slot there, so that a short row's many new tokens do not stretch a long one.
+        Padding is written behind a row's end, where nothing attends to it and the next tokens overwrite it; what of it
+        would lie behind the longest row shares one slot there, so that a short row's many new tokens do not stretch a long
+        one.
         """
         longest = max(self.lengths[row] + count for row, count in zip(rows, counts, strict=True))
         self._reserve(longest)

@@ -134,7 +134,8 @@ def load_policy(
     """Loads a model for rollouts or training.
 
     Args:
-        path_or_name: A folder, a short name of `slmagent models list`, or a hub id. A folder that holds an adapter only is loaded
+        path_or_name: A folder, a short name of `slmagent models list`, or a hub id. A folder that holds an adapter only is
+        loaded
             onto the base model that the adapter names.
         adapter: A folder with a LoRA adapter to put on top.
         device: `cpu`, `cuda`, ...; None takes CUDA when present.

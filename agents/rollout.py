@@ -1,9 +1,9 @@
 """Token-exact rollouts of a local model, many episodes at once.
 
-The ids that were sampled are the ids in the trajectory: an action's tokens are appended as they were drawn, the environment's answer
-as the template's delta, and nothing is encoded twice. Every episode keeps its own keys and values for its whole life, so a turn costs
-only its new tokens; the part of the prompt that all tasks share is computed once, and a group's prompt once for all its members.
-Episodes do not wait for each other: as soon as one ends, the next takes its row.
+The ids that were sampled are the ids in the trajectory: an action's tokens are appended as they were drawn, the
+environment's answer as the template's delta, and nothing is encoded twice. Every episode keeps its own keys and values for
+its whole life, so a turn costs only its new tokens; the part of the prompt that all tasks share is computed once, and a
+group's prompt once for all its members. Episodes do not wait for each other: as soon as one ends, the next takes its row.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class _Rollout:
             episode.unfed, episode.prompting = prompt, True
 
     def _prefill(self, rows: Sequence[int]) -> None:
-        """Runs what waits through the model: first what new prompts share, then the rest of each, then copies for group members."""
+        """Feeds what waits: first what new prompts share, then the rest of each, then copies for group members."""
         leaders = [row for row in rows if self.live[row][1].unfed]
         self._share_beginning([row for row in leaders if self.live[row][1].prompting])
         cache = self.generator.cache

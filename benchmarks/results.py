@@ -2,9 +2,10 @@
 
     make results        (hours on two CPU cores; every stage that is finished is kept, so it can be stopped and started again)
 
-For each seed: SFT on a few demonstrations; GRPO from there; as a control, SFT continued on the same demonstrations for the wall-clock time
-that GRPO took; as ablations, GRPO without the imitation term and imitation without the policy gradient, for the same updates. All are
-evaluated greedily on the same test tasks. Nothing is tuned here, and nothing anywhere is tuned on the test split.
+For each seed: SFT on a few demonstrations; GRPO from there; as a control, SFT continued on the same demonstrations for the
+wall-clock time that GRPO took; as ablations, GRPO without the imitation term and imitation without the policy gradient, for
+the same updates. All are evaluated greedily on the same test tasks. Nothing is tuned here, and nothing anywhere is tuned on
+the test split.
 """
 
 from __future__ import annotations
@@ -134,12 +135,13 @@ def _write(experiment: Experiment, runs: dict[str, list[list[Trajectory]]], seco
 def _document(
     experiment: Experiment, rows: dict[str, EvalResult], differences: list[tuple[str, str]], seconds: list[float]
 ) -> str:
+    minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
     lines = [
         "# Results",
         "",
         f"Booking level {experiment.level}, test split, {experiment.tasks} tasks, one greedy episode each; "
         f"{len(seconds)} training seed(s); {experiment.demonstrations} demonstrations; SmolLM2-135M-Instruct.",
-        f"Reinforcement learning took {', '.join(f'{value / 60:.1f}' for value in seconds)} minutes by the clock on two CPU cores.",
+        f"Reinforcement learning took {minutes} minutes by the clock on two CPU cores.",
         "",
         "| policy | success (95 % interval) | mean return |",
         "|---|---|---|",

@@ -28,7 +28,7 @@ def greedy_episodes(
     dtype: str = "auto",
     on_progress: OnProgress | None = None,
 ) -> list[Trajectory]:
-    """Episodes of a local model at temperature 0, read from `path` if they were played before, else played and written there."""
+    """Episodes of a local model at temperature 0; read from `path` if they are there, else played and written."""
     if path.is_file():
         return read_trajectories(path)
     sampling = SamplingConfig(0.0, max_new_tokens, max_context, batch_size)

@@ -1,7 +1,7 @@
 """`slmagent demo`: from a downloaded model to a trained agent, with a report, in one command.
 
-Stages, in order: model -> expert demonstrations -> SFT -> evaluation -> GRPO on level 1, then on level 2 -> evaluation -> report. Each
-leaves its result in the output folder; a demo that was interrupted goes on where it stopped.
+Stages, in order: model -> expert demonstrations -> SFT -> GRPO on level 1 -> evaluation -> GRPO on level 2 -> evaluation ->
+report. Each leaves its result in the output folder; a demo that was interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _report(config: DemoConfig, tables: Sequence[Mapping[str, Sequence[Trajector
         metrics={name: load_metrics(path) for name, path in runs.items() if path.is_file()},
         conversations=pick_conversations(tables[0]),
         config=dataclasses.asdict(config),
-        summary=f"{config.demonstrations} demonstrations, then reinforcement learning; this run took {seconds / 60:.0f} minutes.",
+        summary=f"{config.demonstrations} demonstrations, then reinforcement learning, in {seconds / 60:.0f} minutes.",
         command="make demo",
     )
     return write_report(report, folder / "report.html")

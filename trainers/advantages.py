@@ -47,11 +47,12 @@ def leave_one_out_advantages(returns: Sequence[float]) -> list[float]:
 def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], gamma: float) -> list[list[float]]:
     """Credit of every turn of a group, from situations that several members shared.
 
-    A situation is the environment's own key of the state before an action. Its value V is the mean return-to-go of all visits to it
-    (GiGPO's idea of equal anchors, Feng et al. 2025). A turn in a shared situation earns the one-step difference
-    r + gamma * V(next) - V(here), where V(next) is the member's own return-to-go if it is alone there, and 0 behind the last turn. So a
-    turn after which all members meet again in one state gets no credit for what they did later, and the choice that separates
-    them gets all of it. A turn in a situation that no other member visited takes its episode's advantage.
+    A situation is the environment's own key of the state before an action. Its value V is the mean return-to-go of all
+    visits to it (GiGPO's idea of equal anchors, Feng et al. 2025). A turn in a shared situation earns the one-step
+    difference r + gamma * V(next) - V(here), where V(next) is the member's own return-to-go if it is alone there, and 0
+    behind the last turn. So a turn after which all members meet again in one state gets no credit for what they did later,
+    and the choice that separates them gets all of it. A turn in a situation that no other member visited takes its
+    episode's advantage.
 
     Args:
         group: Members of one task.

@@ -141,8 +141,8 @@ def split_into_microbatches(samples: Sequence[Sample], max_tokens: int) -> list[
     """Cuts samples into micro-batches that compute few positions and at most `max_tokens` each (or are one sample).
 
     Samples are put into the order of their tokens, so that those with a common beginning stand together, and one joins the
-    batch before it when that is cheaper than going alone. Members of a group thus share their whole history up to where they part. How
-    samples are cut does not matter to the loss, which is normalised over the whole batch.
+    batch before it when that is cheaper than going alone. Members of a group thus share their whole history up to where
+    they part. How samples are cut does not matter to the loss, which is normalised over the whole batch.
     """
     batches: list[list[Sample]] = []
     for sample in sorted(samples, key=lambda sample: (sample.temperature, sample.token_ids)):

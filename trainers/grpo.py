@@ -1,7 +1,7 @@
 """GRPO with credit per turn, an imitation term and three safety layers. Reads top to bottom: config, run, update.
 
-One update: sample a few episodes of each of many tasks -> whiten rewards -> compare turns that started from the same state -> clipped
-policy-gradient steps on what differs, joined by imitation of demonstrations and of the policy's own successes.
+One update: sample a few episodes of each of many tasks -> whiten rewards -> compare turns that started from the same state
+-> clipped policy-gradient steps on what differs, joined by imitation of demonstrations and of the policy's own successes.
 
 What differs from the textbook version (Shao et al. 2024), and why:
 * credit per turn instead of per episode, by the environment's own state key (turn_advantages);
@@ -154,7 +154,8 @@ class GRPORun:
         if len(sound) < (1 - config.max_error_share) * len(episodes):
             broken = next(episode for episode in episodes if episode.status != "ok")
             raise TrainingStopped(
-                f"{len(episodes) - len(sound)} of {len(episodes)} episodes failed for technical reasons, the first with: {broken.error}"
+                f"{len(episodes) - len(sound)} of {len(episodes)} episodes failed for technical reasons, "
+                f"the first with: {broken.error}"
             )
         return sound
 

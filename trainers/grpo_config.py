@@ -54,7 +54,7 @@ class GRPOConfig:
     gamma: float = 1.0
     """Discount per turn; the environments shape progress with the same value."""
     min_advantage: float = 0.1
-    """Turns whose advantage (in deviations of the return) is smaller are not trained: they cost as much as others and teach little."""
+    """Turns with a smaller advantage (in deviations of the return) are left out: they cost as much and teach little."""
     policy_coef: float = 1.0
     """Weight of the policy-gradient term; 0 leaves imitation alone (for ablations)."""
     kl_coef: float = 0.0
@@ -94,8 +94,9 @@ class GRPOConfig:
     device: str | None = None
     """`cpu`, `cuda`, ...; by default CUDA when present."""
     dtype: str = "float32"
-    """Precision of the weights: `float32` (rollout and training agree to 1e-4), `bfloat16` (about twice as fast where the hardware has
-    it; old log-probabilities are then computed again by the training pass), or `auto`: bfloat16 on such hardware."""
+    """Precision of the weights: `float32` (rollout and training agree to 1e-4), `bfloat16` (about twice as fast where the
+    hardware has it; old log-probabilities are then computed again by the training pass), or `auto`: bfloat16 on such
+    hardware."""
     tensorboard: bool = True
     """Write TensorBoard event files beside metrics.jsonl."""
 

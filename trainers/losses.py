@@ -1,5 +1,5 @@
-"""Losses as pure functions of log-probabilities. All arguments are float32 tensors over N trained tokens; results are sums over tokens,
-to be divided by the number of trained tokens of the whole batch."""
+"""Losses as pure functions of log-probabilities. All arguments are float32 tensors over N trained tokens; results are sums
+over tokens, to be divided by the number of trained tokens of the whole batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PolicyLoss:
 def clipped_policy_loss(
     logprobs_N: Tensor, old_logprobs_N: Tensor, advantages_N: Tensor, *, clip_low: float, clip_high: float
 ) -> PolicyLoss:
-    """-sum min(r A, clip(r, 1 - clip_low, 1 + clip_high) A) with r = exp(logprob - old_logprob) (Schulman et al. 2017, eq. 7)."""
+    """-sum min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = exp(logprob - old_logprob) (Schulman et al. 2017, eq. 7)."""
     ratio_N = torch.exp(logprobs_N - old_logprobs_N)
     plain_N = ratio_N * advantages_N
     clipped_N = torch.clamp(ratio_N, 1.0 - clip_low, 1.0 + clip_high) * advantages_N
@@ -30,7 +30,7 @@ def clipped_policy_loss(
 
 
 def kl_estimate(logprobs_N: Tensor, reference_logprobs_N: Tensor) -> Tensor:
-    """k3 estimate of KL(policy || reference) per token: exp(d) - d - 1 with d = reference - policy (Schulman 2020); never negative."""
+    """k3 estimate of KL(policy || reference) per token: exp(d) - d - 1, d = reference - policy (Schulman 2020); >= 0."""
     difference_N = reference_logprobs_N - logprobs_N
     return torch.exp(difference_N) - difference_N - 1.0
 

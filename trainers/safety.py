@@ -35,8 +35,8 @@ class Stateful(Protocol):
 class RewardWhitener:
     """Layer 1: divides rewards by the running standard deviation of discounted returns and clips them.
 
-    The statistics run over all turns' returns since the start of training, so that the clip can act on a small batch too; nothing is
-    centred, because subtracting a mean from every turn's reward would tax or pay the number of turns.
+    The statistics run over all turns' returns since the start of training, so that the clip can act on a small batch too;
+    nothing is centred, because subtracting a mean from every turn's reward would tax or pay the number of turns.
 
     Args:
         clip: Bound of a whitened reward, in standard deviations.
@@ -137,8 +137,8 @@ class Rollback:
         self.restores_in_a_row += 1
         if self.restores_in_a_row >= self.limit:
             raise TrainingStopped(
-                f"{self.restores_in_a_row} updates in a row had to be undone, the last one because of {reason}; the weights are "
-                "those of the last good update. Lower the learning rate, or look at the incidents in metrics.jsonl"
+                f"{self.restores_in_a_row} updates in a row had to be undone, the last one because of {reason}; "
+                "the weights are those of the last good update. Lower the learning rate, or look at the incidents in metrics.jsonl"
             )
 
 
@@ -165,8 +165,8 @@ def check_first_ratios(log_ratios: Tensor, *, tolerance: float = 1e-4) -> None:
     worst = float((torch.exp(log_ratios) - 1.0).abs().max()) if log_ratios.numel() else 0.0
     if not worst <= tolerance:
         raise TrainingStopped(
-            f"importance ratios are off by up to {worst:.2e} before the first update (expected at most {tolerance:.0e}): rollout and "
-            "training forward disagree. Low-precision weights do that; load the policy in float32"
+            f"importance ratios are off by up to {worst:.2e} before the first update (expected at most {tolerance:.0e}): "
+            "rollout and training forward disagree. Low-precision weights do that; load the policy in float32"
         )
 
 

@@ -1,7 +1,7 @@
 """Supervised warm start on demonstrations, through TRL's SFTTrainer.
 
-LoRA on all projections, NEFTune noise on the embeddings (Jain et al. 2023), loss on every assistant token and end mark. The token ids
-are made by the same chat format as in rollouts, so what is taught is what will be sampled.
+LoRA on all projections, NEFTune noise on the embeddings (Jain et al. 2023), loss on every assistant token and end mark. The
+token ids are made by the same chat format as in rollouts, so what is taught is what will be sampled.
 """
 
 from __future__ import annotations
