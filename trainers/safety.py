@@ -137,8 +137,8 @@ class Rollback:
         self.restores_in_a_row += 1
         if self.restores_in_a_row >= self.limit:
             raise TrainingStopped(
-                f"{self.restores_in_a_row} updates in a row had to be undone, the last one because of {reason}; "
-                "the weights are those of the last good update. Lower the learning rate, or look at the incidents in metrics.jsonl"
+                f"{self.restores_in_a_row} updates in a row had to be undone, the last because of {reason}; "
+                "the weights are those of the last good update. Lower the learning rate; metrics.jsonl has the incidents"
             )
 
 
