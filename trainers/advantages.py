@@ -44,7 +44,9 @@ def leave_one_out_advantages(returns: Sequence[float]) -> list[float]:
     return (values - others).tolist()
 
 
-def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], gamma: float) -> list[list[float]]:
+def turn_advantages(
+    group: TrajectoryGroup, rewards: Sequence[Sequence[float]], gamma: float, *, unmatched: float = 1.0
+) -> list[list[float]]:
     """Credit of every turn of a group, from situations that several members shared.
 
     A situation is the environment's own key of the state before an action. Its value V is the mean return-to-go of all
@@ -58,6 +60,7 @@ def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], 
         group: Members of one task.
         rewards: Per member, one a turn, as they are to be credited (whitened, say).
         gamma: Discount per turn.
+        unmatched: Factor on the credit of turns without a comparison; with 0, the choice that led there carries all of it.
 
     Returns:
         Per member, one advantage a turn.
@@ -75,7 +78,7 @@ def turn_advantages(group: TrajectoryGroup, rewards: Sequence[Sequence[float]], 
         credit: list[float] = []
         for index, turn in enumerate(trajectory.turns):
             if turn.anchor not in shared:
-                credit.append(episode[member])
+                credit.append(unmatched * episode[member])
                 continue
             last = index + 1 == len(trajectory.turns)
             following = 0.0 if last else values[trajectory.turns[index + 1].anchor]

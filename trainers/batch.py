@@ -31,6 +31,8 @@ class Sample:
     turns: tuple[int, ...]
     """Which turn of the sequence a token belongs to."""
     temperature: float = 1.0
+    group: str = ""
+    """Samples of one group begin alike; empty for a sample that stands alone."""
 
 
 def sample_from_turns(trajectory: Trajectory, advantages: Sequence[float], keep: Sequence[bool]) -> Sample | None:
@@ -59,6 +61,7 @@ def sample_from_turns(trajectory: Trajectory, advantages: Sequence[float], keep:
         advantages=tuple(credit),
         turns=tuple(turns),
         temperature=trajectory.temperature or 1.0,
+        group=trajectory.group_id,
     )
 
 
@@ -169,9 +172,12 @@ def _positions_computed(samples: Sequence[Sample]) -> int:
 def deal_minibatches(
     samples: Sequence[Sample], imitation: Sequence[Sample], count: int, rng: random.Random
 ) -> list[tuple[list[Sample], list[Sample]]]:
-    """Shuffles both kinds and deals them into `count` optimizer steps."""
+    """Deals both kinds at random into `count` optimizer steps; members of a group stay together, since they share computation."""
     parts: list[list[list[Sample]]] = []
     for kind in (samples, imitation):
-        shuffled = rng.sample(list(kind), len(kind))
-        parts.append([shuffled[index::count] for index in range(count)])
+        units: dict[str, list[Sample]] = {}
+        for index, sample in enumerate(kind):
+            units.setdefault(sample.group or f"alone {index}", []).append(sample)
+        shuffled = rng.sample(list(units.values()), len(units))
+        parts.append([[sample for unit in shuffled[index::count] for sample in unit] for index in range(count)])
     return [pair for pair in zip(*parts, strict=True) if pair[0] or pair[1]]

@@ -174,7 +174,7 @@ class GRPORun:
                 whitened = [self.whitener.whiten(member) for member in rewards]
                 rewards = [values for values, _ in whitened]
                 clipped += sum(count for _, count in whitened)
-            credit = turn_advantages(group, rewards, config.gamma)
+            credit = turn_advantages(group, rewards, config.gamma, unmatched=config.unmatched_credit)
             dead += not any(abs(value) > config.min_advantage for member in credit for value in member)
             for member, advantages in zip(group.trajectories, credit, strict=True):
                 sample = sample_from_turns(member, advantages, [abs(value) > config.min_advantage for value in advantages])

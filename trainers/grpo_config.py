@@ -53,6 +53,8 @@ class GRPOConfig:
     """Upper clip of the importance ratio, 1 + clip_high."""
     gamma: float = 1.0
     """Discount per turn; the environments shape progress with the same value."""
+    unmatched_credit: float = 1.0
+    """Factor on the advantage of turns in situations that no other member of the group visited (there it is the episode's)."""
     min_advantage: float = 0.1
     """Turns with a smaller advantage (in deviations of the return) are left out: they cost as much and teach little."""
     policy_coef: float = 1.0
