@@ -78,7 +78,8 @@ def sample(logits_BV: Tensor, temperature: float, uniforms: Sequence[float]) -> 
         # A number just below 1 becomes 1 in float32; it must not draw behind the last token of positive probability.
         below_B1 = torch.nextafter(total_B1, torch.zeros_like(total_B1))
         draws_B1 = torch.tensor(uniforms, device=logits_BV.device, dtype=torch.float32)[:, None] * total_B1
-        tokens_B = torch.searchsorted(cumulative_BV, torch.minimum(draws_B1, below_B1), right=True)[:, 0]
+        draws_B1 = torch.minimum(draws_B1, below_B1)
+        tokens_B = torch.searchsorted(cumulative_BV, draws_B1, right=True)[:, 0].clamp_(max=logits_BV.shape[-1] - 1)
     else:
         tokens_B = logprobs_BV.argmax(-1)
     chosen_B = logprobs_BV.gather(1, tokens_B[:, None])[:, 0]
