@@ -172,7 +172,7 @@ def _positions_computed(samples: Sequence[Sample]) -> int:
 def deal_minibatches(
     samples: Sequence[Sample], imitation: Sequence[Sample], count: int, rng: random.Random
 ) -> list[tuple[list[Sample], list[Sample]]]:
-    """Deals both kinds at random into `count` optimizer steps; members of a group stay together, since they share computation."""
+    """Deals both kinds at random into `count` optimizer steps; members of a group, which share computation, stay together."""
     parts: list[list[list[Sample]]] = []
     for kind in (samples, imitation):
         units: dict[str, list[Sample]] = {}
