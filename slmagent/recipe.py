@@ -13,7 +13,7 @@ from slmagent.trainers.sft import SFTConfig
 ENV_ID = "SLMAgent/Booking-v0"
 UPDATES = 6
 """GRPO updates of the recipe."""
-MAX_NEW_TOKENS = 96
+MAX_NEW_TOKENS = 72
 """Longest action in tokens, in training and in evaluation."""
 
 
@@ -55,6 +55,6 @@ def grpo_config(
         updates=updates,
         max_seconds=max_seconds,
         demonstrations=str(demonstrations),
-        max_new_tokens=64,
+        max_new_tokens=MAX_NEW_TOKENS,
         dtype="auto",
     )
