@@ -205,6 +205,9 @@ def load_model(name: str, *, device: str | None, console: Console) -> Any:
     Raises:
         SlmagentError: It is missing or cannot be read.
     """
+    from slmagent.cli.terminal import no_library_bars
+
+    no_library_bars()
     with console.status(f"loading {name}"):
         from slmagent.agents.policy import load_policy
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -61,6 +63,11 @@ def progress_bar(title: str, total: int, console: Console) -> Iterator[Any]:
         yield update
 
 
+def no_library_bars() -> None:
+    """Switches the bars of transformers off that flash by whenever weights are read or written; call it before the import."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+
+
 def print_conversation(trajectory: Trajectory, console: Console, *, instructions: bool = True) -> None:
     """The conversation with what each action earned."""
     from slmagent.evaluation.conversations import describe
@@ -109,7 +116,10 @@ class _ShortLines(logging.Formatter):
 
 
 def set_up_logging(*, debug: bool) -> None:
-    """Sends warnings to standard error, without tracebacks unless `debug`."""
+    """Sends our warnings to standard error, without tracebacks, and silences what libraries tell their own users."""
+    if not debug:
+        for category in (FutureWarning, DeprecationWarning, PendingDeprecationWarning):
+            warnings.filterwarnings("ignore", category=category)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s") if debug else _ShortLines())
     root = logging.getLogger("slmagent")

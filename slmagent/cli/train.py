@@ -48,8 +48,10 @@ def run_train(words: Sequence[str]) -> int:
     Raises:
         SlmagentError: The file, the trainer or a field cannot be used.
     """
+    from slmagent.cli.terminal import no_library_bars
     from slmagent.config import load_config, read_toml
 
+    no_library_bars()
     given, overrides = words[0], list(words[1:])
     if given in TRAINERS and not Path(given).is_file():
         trainer, path = given, None
