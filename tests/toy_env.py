@@ -1,4 +1,4 @@
-"""A two-turn conversation that a tiny model can play: answer with the letter the user names."""
+"""Short conversations that a tiny model can play: environments for the tests of rollouts and trainers."""
 
 from __future__ import annotations
 
@@ -8,41 +8,62 @@ import gymnasium
 
 from slmagent.types import EpisodeRequest
 
+ECHO_ID, PARITY_ID = "Toy/Echo-v0", "Toy/Parity-v0"
+NUM_TASKS = 12
+
 
 class EchoEnv(gymnasium.Env):
-    """The user names a letter a turn; a reply that begins with it earns 1. Ragged: the talk lasts `2 + task % 2` turns."""
+    """The user names a letter a turn; a reply that begins with it earns 1. Ragged: the talk lasts `2 + task % 2` turns.
+
+    Args:
+        level: Accepted and ignored, as is `split`.
+        fail_at: Turn in which `step` raises; -1 lets `reset` raise.
+    """
 
     observation_space = gymnasium.spaces.Text(10_000)
     action_space = gymnasium.spaces.Text(10_000)
     system = "Answer with the letter."
 
-    def __init__(self, fail_at: int | None = None) -> None:
-        self.fail_at = fail_at
+    def __init__(self, level: int = 0, split: str = "train", fail_at: int | None = None) -> None:
+        self.level, self.split, self.fail_at = level, split, fail_at
+        self.scenario_ids = [f"echo-{task}" for task in range(NUM_TASKS)]
+        self.closed = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
+        if self.fail_at == -1:
+            raise RuntimeError("no database")
         self.task = int((options or {}).get("scenario_id", "0").rsplit("-", 1)[-1])
         self.turn, self.hits = 0, 0
-        self.messages = [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": f"Say {self._letter()}."},
-        ]
+        self.messages = [{"role": "system", "content": self.system}, {"role": "user", "content": self._question()}]
         return self._observation(), self._info({})
 
     def step(self, action: str):
         if self.fail_at == self.turn:
             raise RuntimeError("the tool broke")
-        hit = action.strip().upper().startswith(self._letter())
+        hit = self._hit(action)
         self.hits += hit
         self.turn += 1
-        done = self.turn >= 2 + self.task % 2
+        done = self.turn >= self._turns()
         self.messages.append({"role": "assistant", "content": action})
         if not done:
-            self.messages.append({"role": "user", "content": ("Good" if hit else "No") + f". Say {self._letter()}" + "!" * self.task})
+            self.messages.append({"role": "user", "content": ("Good. " if hit else "No. ") + self._question()})
         info = self._info({"hit": float(hit)})
         if done:
             info |= {"success": self.hits == self.turn, "stop_reason": "finished"}
         return self._observation(), float(hit), done, False, info
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _turns(self) -> int:
+        return 2 + self.task % 2
+
+    def _question(self) -> str:
+        return f"Say {self._letter()}." + "!" * self.task
+
+    def _hit(self, action: str) -> bool:
+        return action.strip().upper().startswith(self._letter())
 
     def _letter(self) -> str:
         return "AB"[(self.task + self.turn) % 2]
@@ -59,6 +80,22 @@ class EchoEnv(gymnasium.Env):
             "stop_reason": None,
             "events": [],
         }
+
+
+class ParityEnv(EchoEnv):
+    """A reply whose first byte is even earns 1. A random model does that about every second time, so there is always a gradient."""
+
+    system = "?"
+
+    def _hit(self, action: str) -> bool:
+        return action != "" and action.encode("utf-8", "surrogatepass")[0] % 2 == 0
+
+
+def register_toy_envs() -> None:
+    """Makes the environments known to Gymnasium; safe to call twice."""
+    for env_id, env_class in ((ECHO_ID, EchoEnv), (PARITY_ID, ParityEnv)):
+        if env_id not in gymnasium.registry:
+            gymnasium.register(id=env_id, entry_point=env_class)
 
 
 def echo_requests(tasks: int, samples: int = 1, *, first_seed: int = 0) -> list[EpisodeRequest]:
