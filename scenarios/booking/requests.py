@@ -28,7 +28,7 @@ from slmagent.scenarios.booking.wishes import flight_wishes
 Belongs = Callable[[tuple[Any, ...]], bool]
 
 QUESTION_KINDS = ("price", "condition", "time", "rate", "celsius", "tier")
-DESCRIBED_KINDS = ("time", "price", "time", "stops", "price", "time", "daypart", "price", "time", "stops")
+DESCRIBED_KINDS = ("time", "price", "time", "stops", "price")
 CHOICE_KINDS = (
     "cheapest",
     "earliest",
@@ -38,6 +38,7 @@ CHOICE_KINDS = (
     "latest_budget",
     "earliest_nonstop",
     "nonstop_budget",
+    "stops_daypart",
 )
 
 
@@ -126,6 +127,8 @@ def choose(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQue
             return FlightQuery(*route, day, max_price=budget, objective="latest")
         case "nonstop_budget":
             return FlightQuery(*route, day, max_price=budget, stops=0)
+        case "stops_daypart":
+            return FlightQuery(*route, day, stops=draw.integer(0, 1), daypart=daypart)
     raise ValueError(f"unknown kind of choice {kind!r}; expected one of {', '.join(CHOICE_KINDS)}")
 
 
@@ -138,8 +141,6 @@ def describe(draw: Draw, route: tuple[str, str], day: int, kind: str) -> FlightQ
             return FlightQuery(*route, day, price=100 * draw.integer(60, 600))
         case "stops":
             return FlightQuery(*route, day, stops=draw.integer(0, 1))
-        case "daypart":
-            return FlightQuery(*route, day, stops=draw.integer(0, 1), daypart=draw.pick(("morning", "afternoon", "evening")))
     raise ValueError(f"unknown kind of description {kind!r}")
 
 
@@ -151,7 +152,7 @@ def book_one_flight(
     if not belongs(signature):
         return None
     inventory = INVENTORIES[family]
-    rows, target = answering_flights(draw, ids := flight_ids(draw, inventory), query)
+    rows, target = answering_flights(draw, ids := flight_ids(draw, inventory), query, most=4 if level == 1 else 6)
     return {
         "customer": customer(draw, inventory),
         "signature": signature,
@@ -161,7 +162,7 @@ def book_one_flight(
         "reads": (("flights", query.origin, query.destination, query.day),),
         "writes": (("new", "flight", target.flight_id, query.day, 0),),
         "flight_query": query,
-        "details": {"evidence": flight_wish(family, query).removeprefix("the ")} if level > 1 or kind == "daypart" else {},
+        "details": {"evidence": flight_wish(family, query).removeprefix("the ")} if level > 1 else {},
         "expert_turns": 3,
     }
 
