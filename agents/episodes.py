@@ -204,7 +204,7 @@ def _play(agent_for: MakeAgent, request: EpisodeRequest, make_env: MakeEnv, stop
             _converse(agent_for, request, env, played, stopped)
     finally:
         if env is not None:
-            _close(env)
+            close_quietly(env)
     return Trajectory(
         token_ids=(),
         loss_mask=(),
@@ -229,7 +229,8 @@ def _play(agent_for: MakeAgent, request: EpisodeRequest, make_env: MakeEnv, stop
     )
 
 
-def _close(env: gymnasium.Env[Any, Any]) -> None:
+def close_quietly(env: gymnasium.Env[Any, Any]) -> None:
+    """Closes an environment whose episodes are over; what that raises is logged, no more."""
     try:
         env.close()
     except Exception:  # the episode itself is whole

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from slmagent.agents.episodes import task_facts
+from slmagent.agents.episodes import close_quietly, task_facts
 from slmagent.agents.generation import Generator, common_prefix, sample, seeded
 from slmagent.agents.kv_cache import KeyValues
 from slmagent.agents.policy import Policy
@@ -132,7 +132,8 @@ def rollout(
         policy: The model; put into evaluation mode, no gradients.
         requests: The episodes; members of a group (same scenario and user seed) should stand together.
         sampling: Temperature and limits.
-        make_env: Makes the environment of a request; `gymnasium.make` with level and split by default.
+        make_env: Makes the environment of a request; `gymnasium.make` with level and split by default. It serves later requests of the
+            same id, level and split, too, and is closed in the end.
         on_progress: Called with (episodes done, episodes in all, tokens sampled so far).
         on_trajectory: Called with each trajectory as its episode ends, so that an interrupted run keeps what it has.
 
@@ -181,6 +182,7 @@ class _Rollout:
         self.pending = deque(range(len(requests)))
         self.live: list[tuple[int, _Episode]] = []
         self.idle_envs: dict[tuple[str, int, str], list[gymnasium.Env[Any, Any]]] = {}
+        self.made_envs: list[gymnasium.Env[Any, Any]] = []
         rows = min(sampling.batch_size, len(requests))
         self.generator = Generator(policy, max(rows, 1), sampling.max_context + sampling.max_new_tokens + 1)
         self.beginning: tuple[list[int], KeyValues] | None = None
@@ -188,6 +190,14 @@ class _Rollout:
         self.sampled_tokens = 0
 
     def run(self) -> list[Trajectory]:
+        try:
+            self._play_all()
+        finally:
+            for env in self.made_envs:
+                close_quietly(env)
+        return [result for result in self.results if result is not None]
+
+    def _play_all(self) -> None:
         while self.pending or self.live:
             while self.pending and len(self.live) < self.generator.cache.num_rows:
                 self._admit(self.pending.popleft())
@@ -199,16 +209,12 @@ class _Rollout:
                 continue
             self._idle += bool(waiting)
             if self.live:
-                logits_BV = self.generator.step(self._next_tokens())
+                logits_BV = self.generator.step([episode.token_ids[-1] for _, episode in self.live])
                 self._forget_waiting(waiting)
                 sampling = [row for row in range(len(self.live)) if row not in set(waiting)]
                 self._draw(sampling, logits_BV[sampling])
-        return [result for result in self.results if result is not None]
 
     # ---- rows ---------------------------------------------------------------------------------------------------
-
-    def _next_tokens(self) -> list[int]:
-        return [episode.token_ids[-1] for _, episode in self.live]
 
     def _forget_waiting(self, rows: Sequence[int]) -> None:
         """A step writes into all rows; in those that wait, the written token does not count and is overwritten."""
@@ -315,8 +321,9 @@ class _Rollout:
     def _release(self, row: int) -> None:
         """Takes a finished episode out; the last live row moves into its place."""
         index, episode = self.live[row]
-        key = (episode.request.env_id, episode.request.level, episode.request.split)
-        self.idle_envs.setdefault(key, []).append(episode.env)
+        if episode.status == "ok":  # an environment that raised is not trusted with another episode
+            key = (episode.request.env_id, episode.request.level, episode.request.split)
+            self.idle_envs.setdefault(key, []).append(episode.env)
         last = len(self.live) - 1
         if row != last:
             self.generator.cache.move(last, row)
@@ -338,7 +345,7 @@ class _Rollout:
         key = (request.env_id, request.level, request.split)
         try:
             idle = self.idle_envs.get(key)
-            env = idle.pop() if idle else self.make_env(request)
+            env = idle.pop() if idle else self._make(request)
             options = {"scenario_id": request.scenario_id, "user_seed": request.user_seed}
             observation, info = env.reset(seed=request.user_seed, options=options)
         except Exception as problem:
@@ -346,6 +353,10 @@ class _Rollout:
             self._problem = f"{type(problem).__name__}: {problem}"
             return None
         return _Episode(request, env, observation, info, seeded(request.sampling_seed), [], [], [])
+
+    def _make(self, request: EpisodeRequest) -> gymnasium.Env[Any, Any]:
+        self.made_envs.append(self.make_env(request))
+        return self.made_envs[-1]
 
     def _failed(self, request: EpisodeRequest) -> Trajectory:
         env: Any = None
