@@ -132,8 +132,8 @@ def rollout(
         policy: The model; put into evaluation mode, no gradients.
         requests: The episodes; members of a group (same scenario and user seed) should stand together.
         sampling: Temperature and limits.
-        make_env: Makes the environment of a request; `gymnasium.make` with level and split by default. It serves later requests of the
-            same id, level and split, too, and is closed in the end.
+        make_env: Makes the environment of a request; `gymnasium.make` with level and split by default. It serves later
+            requests of the same id, level and split, too, and is closed in the end.
         on_progress: Called with (episodes done, episodes in all, tokens sampled so far).
         on_trajectory: Called with each trajectory as its episode ends, so that an interrupted run keeps what it has.
 
