@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Wall-clock limits on single examples only measure how busy the machine is.
+settings.register_profile("slmagent", deadline=None)
+settings.load_profile("slmagent")
 
 
 @pytest.fixture(scope="session")
