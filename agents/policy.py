@@ -79,8 +79,9 @@ class Policy:
         """Unnormalised float32 scores over the vocabulary, [..., vocab]."""
         return self._head(hidden).float()
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Writes weights and tokenizer in the Hugging Face form (an adapter alone, when there is one), whole or not at all."""
+        folder = Path(folder)
         aside = folder.with_name(f".{folder.name}.writing")
         shutil.rmtree(aside, ignore_errors=True)
         self.model.save_pretrained(aside)
