@@ -29,7 +29,7 @@ def sft_config(folder: Path, *, model: str, level: int, demonstrations: int, see
         epochs=3,
         learning_rate=5e-4,
         batch_size=4,
-        bf16=True,
+        dtype="auto",
     )
 
 

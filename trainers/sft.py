@@ -56,8 +56,8 @@ class SFTConfig:
     """Strength of the embedding noise; 0 switches it off."""
     device: str | None = None
     """`cpu`, `cuda`, ...; by default CUDA when present."""
-    bf16: bool = False
-    """Compute in bfloat16 (weights stay float32); about twice as fast on hardware that has it."""
+    dtype: str = "float32"
+    """Precision of the frozen weights and of the arithmetic: `float32`, `bfloat16`, or `auto` (bfloat16 where the hardware has it)."""
 
     def __post_init__(self) -> None:
         if self.demonstrations < 1 or self.batch_size < 1 or self.lora_rank < 1:
@@ -72,7 +72,7 @@ def train_sft(config: SFTConfig) -> Path:
 
     folder = Path(config.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    policy = load_policy(config.model, device=config.device)
+    policy = load_policy(config.model, device=config.device, dtype=config.dtype)
     if config.data is not None:
         episodes = read_trajectories(config.data)
     else:
@@ -142,7 +142,7 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
         lr_scheduler_type="linear",
         warmup_steps=max(1, steps // 10),
         neftune_noise_alpha=config.neftune_alpha or None,
-        bf16=config.bf16,
+        bf16=policy.dtype == torch.bfloat16,
         use_cpu=policy.device.type == "cpu",
         seed=config.seed,
         logging_steps=1,
