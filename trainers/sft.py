@@ -57,7 +57,7 @@ class SFTConfig:
     device: str | None = None
     """`cpu`, `cuda`, ...; by default CUDA when present."""
     dtype: str = "float32"
-    """Precision of the frozen weights and of the arithmetic: `float32`, `bfloat16`, or `auto` (bfloat16 where the hardware has it)."""
+    """Precision of frozen weights and arithmetic: `float32`, `bfloat16`, or `auto` (bfloat16 where the hardware has it)."""
 
     def __post_init__(self) -> None:
         if self.demonstrations < 1 or self.batch_size < 1 or self.lora_rank < 1:
