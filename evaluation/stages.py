@@ -23,7 +23,7 @@ def greedy_episodes(
     *,
     max_new_tokens: int,
     max_context: int = 1024,
-    batch_size: int = 32,
+    batch_size: int = 64,
     device: str | None = None,
     dtype: str = "auto",
     on_progress: OnProgress | None = None,

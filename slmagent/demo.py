@@ -38,11 +38,13 @@ class DemoConfig:
     """Where everything goes; finished stages found there are not repeated."""
     model: str = "smollm2-135m"
     """Short name, folder or hub id of the model to train."""
-    demonstrations: int = 48
+    demonstrations: int = 32
     """Expert episodes for the warm start."""
-    updates: int = 8
+    updates: int = recipe.UPDATES
     """GRPO updates on level 1."""
-    next_updates: int = 2
+    max_seconds: float | None = 600.0
+    """Time limit on them, so that the demo ends in time on a slow machine."""
+    next_updates: int = 1
     """GRPO updates on level 2 afterwards, level 1 rehearsed; 0 leaves level 2 out."""
     episodes: int = 64
     """Test episodes a row of the table, greedy."""
@@ -65,7 +67,13 @@ def run_demo(config: DemoConfig) -> Path:
     warm = _stage(console, "SFT", lambda: model_stage(folder / "sft", lambda: train_sft(sft)))
     demonstrations = folder / "sft" / "demonstrations.jsonl"
     grpo = recipe.grpo_config(
-        folder / "grpo-1", model=warm, demonstrations=demonstrations, level=1, seed=config.seed, updates=config.updates
+        folder / "grpo-1",
+        model=warm,
+        demonstrations=demonstrations,
+        level=1,
+        seed=config.seed,
+        updates=config.updates,
+        max_seconds=config.max_seconds,
     )
     trained = _stage(console, "GRPO level 1", lambda: model_stage(folder / "grpo-1", lambda: train_grpo(grpo)))
     models = {"untrained": model, "after SFT": warm, "after RL": trained}
