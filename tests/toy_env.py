@@ -83,9 +83,12 @@ class EchoEnv(gymnasium.Env):
 
 
 class ParityEnv(EchoEnv):
-    """A reply whose first byte is even earns 1. A random model does that about every second time, so there is always a gradient."""
+    """One turn: a reply whose first byte is even earns 1. A random model does that about every second time."""
 
     system = "?"
+
+    def _turns(self) -> int:
+        return 1
 
     def _hit(self, action: str) -> bool:
         return action != "" and action.encode("utf-8", "surrogatepass")[0] % 2 == 0
@@ -105,3 +108,30 @@ def echo_requests(tasks: int, samples: int = 1, *, first_seed: int = 0) -> list[
         for task in range(tasks)
         for member in range(samples)
     ]
+
+
+def chatty_policy(seed: int = 0, *, adapter: bool = False) -> Any:
+    """A tiny policy that ends about a third of its turns itself (at temperature 1, 12 tokens), so that lengths are ragged.
+
+    Args:
+        seed: Fixes the weights.
+        adapter: With a LoRA adapter that is not zero.
+    """
+    import torch
+    from tiny import tiny_model, tiny_tokenizer
+
+    from slmagent.agents.policy import Policy
+    from slmagent.trainers.lora import attach_lora, trainable_parameters
+
+    model = tiny_model(seed)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():  # the padding row starts as zero, and the end mark pads here
+        model.lm_head.weight[2] = 0.5 * torch.randn(model.config.hidden_size, generator=generator)
+    policy = Policy(model, tiny_tokenizer())
+    if adapter:
+        policy = attach_lora(policy, 4, seed=seed)
+        for name, parameter in trainable_parameters(policy).items():
+            if "lora_B" in name:
+                parameter.data = 0.05 * torch.randn(parameter.shape, generator=generator)
+        policy.model.eval()
+    return policy
