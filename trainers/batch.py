@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -138,6 +138,36 @@ def collate(samples: Sequence[Sample], device: torch.device) -> MicroBatch:
         num_turns=first_turn,
         temperature=temperatures.pop(),
     )
+
+
+def without_turns(samples: Sequence[Sample], keep: Sequence[bool]) -> list[Sample]:
+    """Leaves turns out; a sample without any left goes altogether.
+
+    Args:
+        samples: As given to `collate`.
+        keep: One a turn, numbered as in the micro-batch that `collate` makes of them.
+    """
+    kept: list[Sample] = []
+    number = 0
+    for sample in samples:
+        chosen: dict[int, bool] = {}
+        for turn in dict.fromkeys(sample.turns):
+            chosen[turn] = keep[number]
+            number += 1
+        columns = [column for column, turn in enumerate(sample.turns) if chosen[turn]]
+        if columns:
+            positions = tuple(sample.positions[column] for column in columns)
+            kept.append(
+                replace(
+                    sample,
+                    token_ids=sample.token_ids[: positions[-1] + 1],
+                    positions=positions,
+                    old_logprobs=tuple(sample.old_logprobs[column] for column in columns),
+                    advantages=tuple(sample.advantages[column] for column in columns),
+                    turns=tuple(sample.turns[column] for column in columns),
+                )
+            )
+    return kept
 
 
 def split_into_microbatches(samples: Sequence[Sample], max_tokens: int) -> list[list[Sample]]:

@@ -12,7 +12,7 @@ from torch import nn
 
 from slmagent.agents.episodes import stable_seed
 from slmagent.agents.policy import Policy
-from slmagent.trainers.batch import Sample, collate, deal_minibatches, split_into_microbatches
+from slmagent.trainers.batch import Sample, collate, deal_minibatches, split_into_microbatches, without_turns
 from slmagent.trainers.forward import token_statistics
 from slmagent.trainers.grpo_config import GRPOConfig
 from slmagent.trainers.lora import reference, trainable_parameters
@@ -45,10 +45,12 @@ class Learner:
         self.optimizer = torch.optim.AdamW(self.parameters.values(), lr=config.learning_rate, weight_decay=0.0)
         check_optimizer_covers(self.parameters, self.optimizer)
         self.update = 0
+        self.rollback = Rollback(self.parameters, {"optimizer": self.optimizer})
 
     def protect(self, others: Mapping[str, Stateful]) -> None:
-        """Takes the present state, and that of `others`, as the last good one."""
-        self.rollback = Rollback(self.parameters, {"optimizer": self.optimizer, **others})
+        """Takes the present state, and from now on that of `others`, too, as the last good one."""
+        self.rollback.others = {**self.rollback.others, **others}
+        self.rollback.capture()
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
@@ -84,16 +86,19 @@ class Learner:
                     continue
                 if not config.weight_rollback:
                     raise TrainingStopped(f"{problem} at update {self.update}; switch weight_rollback on to undo such updates")
-                self.rollback.restore(problem)
-                self._publish()
+                try:
+                    self.rollback.restore(problem)
+                finally:
+                    self._publish()
                 return self._report(totals) | {"safety/incident": problem}
         self.rollback.accept()
         return self._report(totals)
 
     def state_dict(self) -> dict[str, Any]:
-        """Trained weights and the optimizer's state."""
+        """Trained weights, the optimizer's state, and how often a state had to be restored."""
         weights = {name: parameter.detach().cpu() for name, parameter in self.parameters.items()}
-        return {"weights": weights, "optimizer": self.optimizer.state_dict()}
+        restores = [self.rollback.restores, self.rollback.restores_in_a_row]
+        return {"weights": weights, "optimizer": self.optimizer.state_dict(), "restores": restores}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes them back."""
@@ -101,6 +106,8 @@ class Learner:
             for name, parameter in self.parameters.items():
                 parameter.copy_(state["weights"][name])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.rollback.restores, self.rollback.restores_in_a_row = state["restores"]
+        self.rollback.capture()
         self._publish()
 
     # ---- low precision ------------------------------------------------------------------------------------------
@@ -174,7 +181,7 @@ class Learner:
         if not all_finite(gradients):
             return "a non-finite gradient"
         totals.grad_norm += float(torch.nn.utils.clip_grad_norm_(self.parameters.values(), config.max_grad_norm))
-        first = self.update == 0 and totals.steps == 0
+        first = self._untouched
         before = {name: value.detach().clone() for name, value in self.parameters.items()} if first else {}
         self.optimizer.step()
         self._publish()
@@ -191,27 +198,36 @@ class Learner:
         batch = collate(chunk, self.policy.device)
         statistics = token_statistics(self.policy, batch)
         logprobs_N, old_N = statistics.logprobs_N, batch.old_logprobs_N
-        if self.update == 0 and totals.steps == 0:
+        if self._untouched:
             check_first_ratios((logprobs_N - old_N).detach())
         if config.ratio_guard:
             trusted_K = trusted_turns(logprobs_N, old_N, batch.turns_N, batch.num_turns, max_ratio=config.max_ratio)
-            totals.dropped_turns += int((~trusted_K).sum())
-            keep_N = trusted_K[batch.turns_N]
-        else:
-            keep_N = torch.ones_like(batch.turns_N, dtype=torch.bool)
-        kept_N = logprobs_N[keep_N]
+            if not bool(trusted_K.all()):
+                # Computed again without them: a NaN left in the graph would turn its zero gradients into NaN.
+                totals.dropped_turns += int((~trusted_K).sum())
+                kept = without_turns(chunk, trusted_K.tolist())
+                if not kept:
+                    return logprobs_N.new_zeros(())
+                batch = collate(kept, self.policy.device)
+                statistics = token_statistics(self.policy, batch)
+                logprobs_N, old_N = statistics.logprobs_N, batch.old_logprobs_N
         policy_loss = clipped_policy_loss(
-            kept_N, old_N[keep_N], batch.advantages_N[keep_N], clip_low=config.clip_low, clip_high=config.clip_high
+            logprobs_N, old_N, batch.advantages_N, clip_low=config.clip_low, clip_high=config.clip_high
         )
         loss = policy_loss.loss
         if config.kl_coef:
             with torch.no_grad(), reference(self.policy):
                 reference_N = token_statistics(self.policy, batch).logprobs_N
-            kl_N = kl_estimate(kept_N, reference_N[keep_N])
+            kl_N = kl_estimate(logprobs_N, reference_N)
             loss = loss + config.kl_coef * kl_N.sum()
             totals.kl += float(kl_N.detach().sum())
-        totals.count(kept_N.detach(), old_N[keep_N], statistics.entropy_N[keep_N], policy_loss)
+        totals.count(logprobs_N.detach(), old_N, statistics.entropy_N, policy_loss)
         return loss
+
+    @property
+    def _untouched(self) -> bool:
+        """No step was ever taken (or kept): the policy that learns is still the one that sampled."""
+        return not self.optimizer.state
 
     def _learning_rate(self) -> float:
         """Linear warm-up, then linear decay to zero behind the last update."""
