@@ -103,10 +103,12 @@ class GRPORun:
     def step(self, on_progress: Callable[[int, int, int], None] | None = None) -> dict[str, Any]:
         """One update: rollout, credit, optimizer steps, log, checkpoint. Returns what was logged."""
         started = time.monotonic()
-        trajectories = self._rollout(self._requests(), self.config.temperature, on_progress)
+        requests = self._requests()
+        trajectories = self._rollout(requests, self.config.temperature, on_progress)
         rolled_out = time.monotonic()
         samples, metrics = self._credit(trajectories)
         metrics |= rollout_metrics(trajectories, rolled_out - started)
+        metrics["rollout/failed_episodes"] = len(requests) - len(trajectories)
         metrics |= self.learner.learn(samples, self._imitation(trajectories), self.update)
         metrics["time/train_seconds"] = time.monotonic() - rolled_out
         self.update += 1
@@ -152,10 +154,11 @@ class GRPORun:
         episodes = rollout(self.policy, requests, sampling=sampling, make_env=self.make_env, on_progress=on_progress)
         sound = [episode for episode in episodes if episode.status == "ok" and episode.turns]
         if len(sound) < (1 - config.max_error_share) * len(episodes):
-            broken = next(episode for episode in episodes if episode.status != "ok")
+            broken = next(episode for episode in episodes if episode.status != "ok" or not episode.turns)
+            full = f"no room for an action: the prompt takes {len(broken.token_ids)} of {config.max_context} tokens"
             raise TrainingStopped(
                 f"{len(episodes) - len(sound)} of {len(episodes)} episodes failed for technical reasons, "
-                f"the first with: {broken.error}"
+                f"the first with: {broken.error or full}"
             )
         return sound
 

@@ -74,6 +74,6 @@ _SHOWN = (
     ("eval/success_rate", "validation", ".0%"),
     ("train/approx_kl", "approx_kl", ".4f"),
     ("train/clip_fraction", "clipped", ".1%"),
-    ("rollout/tokens_per_second", "tokens/s", ".0f"),
+    ("time/tokens_per_second", "tokens/s", ".0f"),
     ("time/seconds", "seconds", ".0f"),
 )

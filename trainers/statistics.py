@@ -71,6 +71,6 @@ def rollout_metrics(trajectories: Sequence[Trajectory], seconds: float) -> dict[
         "rollout/malformed_calls": sum(turn.parse_error is not None for turn in turns) / len(turns),
         "rollout/cut_actions": sum(turn.stop_reason != "eos" for turn in turns) / len(turns),
         "rollout/veto_rate": sum(trajectory.stop_reason == "veto" for trajectory in trajectories) / count,
-        "rollout/tokens_per_second": tokens / max(seconds, 1e-9),
+        "time/tokens_per_second": tokens / max(seconds, 1e-9),
         "time/rollout_seconds": seconds,
     }
