@@ -22,6 +22,24 @@ from slmagent.plain import PlainError, from_plain, to_plain
 C = TypeVar("C")
 
 
+def check_fields(config: object, expected: str, holds: Callable[[Any], bool], *names: str) -> None:
+    """For `__post_init__`: refuses fields out of range; None (an option that is off) is always in range.
+
+    Args:
+        config: The configuration.
+        expected: Ends the sentence "expected NAME ...", such as "of at least 1".
+        holds: Whether a value is in range.
+        names: The fields.
+
+    Raises:
+        ValueError: Names the field, what was expected and what it is.
+    """
+    for name in names:
+        value = getattr(config, name)
+        if value is not None and not holds(value):
+            raise ValueError(f"expected {name} {expected}, actual {value!r}")
+
+
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads a TOML file.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from slmagent.config import check_fields
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,18 @@ class GRPOConfig:
     """Write TensorBoard event files beside metrics.jsonl."""
 
     def __post_init__(self) -> None:
-        if min(self.updates, self.tasks, self.samples, self.epochs, self.minibatches, self.lora_rank) < 1:
-            raise ValueError("expected updates, tasks, samples, epochs, minibatches and lora_rank of at least 1")
-        if not self.temperature > 0 or self.learning_rate <= 0:
-            raise ValueError("expected temperature and learning_rate above 0")
-        if not 0 <= self.gamma <= 1 or not 0 <= self.rehearse_share < 1:
-            raise ValueError("expected gamma in [0, 1] and rehearse_share in [0, 1)")
+        counts = ("updates", "tasks", "samples", "max_new_tokens", "max_context", "rollout_batch_size", "epochs", "minibatches")
+        more = ("microbatch_tokens", "lora_rank", "eval_tasks", "checkpoint_every")
+        check_fields(self, "of at least 1", lambda value: value >= 1, *counts, *more)
+        limits = ("warmup_updates", "demonstrations_per_update", "successes_per_task", "eval_every", "unmatched_credit")
+        weights = ("min_advantage", "policy_coef", "kl_coef", "imitation_coef", "imitation_decay")
+        check_fields(self, "of at least 0", lambda value: 0 <= value < math.inf, *limits, *weights)
+        positive = ("temperature", "learning_rate", "clip_low", "clip_high", "max_grad_norm", "max_seconds")
+        check_fields(self, "above 0", lambda value: 0 < value < math.inf, *positive)
+        check_fields(self, "above 1", lambda value: value > 1, "max_ratio")
+        check_fields(self, "in [0, 1]", lambda value: 0 <= value <= 1, "gamma")
+        check_fields(self, "in [0, 1)", lambda value: 0 <= value < 1, "rehearse_share", "max_error_share")
+        if self.rehearse_level == self.level:
+            raise ValueError(f"expected rehearse_level to differ from level, actual {self.level} for both")
+        if not self.policy_coef and not self.imitation_coef:
+            raise ValueError("expected policy_coef or imitation_coef above 0; there is nothing to learn from")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slmagent.agents.policy import Policy, load_policy
+from slmagent.config import check_fields
 from slmagent.records import read_trajectories, write_trajectories
 from slmagent.trainers.batch import Sample
 from slmagent.trainers.demonstrations import encode_demonstrations, expert_demonstrations
@@ -60,10 +61,9 @@ class SFTConfig:
     """Precision of frozen weights and arithmetic: `float32`, `bfloat16`, or `auto` (bfloat16 where the hardware has it)."""
 
     def __post_init__(self) -> None:
-        if self.demonstrations < 1 or self.batch_size < 1 or self.lora_rank < 1:
-            raise ValueError("expected demonstrations, batch_size and lora_rank of at least 1")
-        if self.epochs <= 0 or self.learning_rate <= 0:
-            raise ValueError("expected epochs and learning_rate above 0")
+        check_fields(self, "of at least 1", lambda value: value >= 1, "demonstrations", "batch_size", "lora_rank")
+        check_fields(self, "above 0", lambda value: 0 < value < math.inf, "epochs", "learning_rate", "max_seconds")
+        check_fields(self, "of at least 0", lambda value: 0 <= value < math.inf, "neftune_alpha")
 
 
 def train_sft(config: SFTConfig) -> Path:
