@@ -53,8 +53,8 @@ def turn_advantages(
     visits to it (GiGPO's idea of equal anchors, Feng et al. 2025). A turn in a shared situation earns the one-step
     difference r + gamma * V(next) - V(here), where V(next) is the member's own return-to-go if it is alone there, and 0
     behind the last turn. So a turn after which all members meet again in one state gets no credit for what they did later,
-    and the choice that separates them gets all of it. A turn in a situation that no other member visited takes its
-    episode's advantage.
+    and the choice that separates them gets all of it. A turn in a situation that no other member visited, or without a
+    key (an environment that gives none), takes its episode's advantage.
 
     Args:
         group: Members of one task.
@@ -72,7 +72,7 @@ def turn_advantages(
         for turn, value in zip(trajectory.turns, to_go[member], strict=True):
             visits[turn.anchor].append((member, value))
     values = {anchor: _mean([value for _, value in found]) for anchor, found in visits.items()}
-    shared = {anchor for anchor, found in visits.items() if len({member for member, _ in found}) > 1}
+    shared = {anchor for anchor, found in visits.items() if anchor and len({member for member, _ in found}) > 1}
     advantages: list[list[float]] = []
     for member, trajectory in enumerate(group.trajectories):
         credit: list[float] = []
