@@ -11,7 +11,7 @@ from slmagent.trainers.grpo import GRPOConfig
 from slmagent.trainers.sft import SFTConfig
 
 ENV_ID = "SLMAgent/Booking-v0"
-UPDATES = 6
+UPDATES = 8
 """GRPO updates of the recipe."""
 MAX_NEW_TOKENS = 72
 """Longest action in tokens, in training and in evaluation."""
@@ -55,16 +55,17 @@ def grpo_config(
         updates=updates,
         max_seconds=max_seconds,
         demonstrations=str(demonstrations),
-        tasks=16,
-        samples=4,
+        tasks=24,
+        samples=2,
         temperature=0.8,
-        rollout_batch_size=64,
-        learning_rate=5e-4,
-        minibatches=4,
+        rollout_batch_size=48,
+        learning_rate=3e-4,
+        minibatches=3,
         unmatched_credit=0.0,
-        imitation_coef=0.3,
-        successes_per_task=1,
-        demonstrations_per_update=4,
+        policy_coef=0.5,
+        imitation_coef=1.0,
+        successes_per_task=2,
+        demonstrations_per_update=8,
         max_new_tokens=MAX_NEW_TOKENS,
         dtype="auto",
     )
