@@ -29,7 +29,7 @@ def group_advantages(returns: Sequence[float], *, normalise: bool = False) -> li
             almost hopeless (Liu et al. 2025).
     """
     values = np.asarray(returns, dtype=np.float64)
-    if values.size < 2 or np.all(values == values[0]):
+    if _constant(values):
         return [0.0] * values.size
     centred = values - values.mean()
     return (centred / values.std() if normalise else centred).tolist()
@@ -38,7 +38,7 @@ def group_advantages(returns: Sequence[float], *, normalise: bool = False) -> li
 def leave_one_out_advantages(returns: Sequence[float]) -> list[float]:
     """Each return minus the mean of the others (RLOO, Ahmadian et al. 2024); zero for a constant group or a single member."""
     values = np.asarray(returns, dtype=np.float64)
-    if values.size < 2 or np.all(values == values[0]):
+    if _constant(values):
         return [0.0] * values.size
     others = (values.sum() - values) / (values.size - 1)
     return (values - others).tolist()
@@ -86,6 +86,11 @@ def turn_advantages(
             credit.append(difference if abs(difference) > 1e-9 else 0.0)
         advantages.append(credit)
     return advantages
+
+
+def _constant(values: np.ndarray) -> bool:
+    """Whether nothing tells the values apart but the rounding of sums; dividing by that deviation would blow it up."""
+    return values.size < 2 or bool(np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
 
 
 def _mean(numbers: Sequence[float]) -> float:
