@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 
-from slmagent.types import EpisodeRequest
+from slmagent.types import EpisodeRequest, Trajectory, Turn
 
 ECHO_ID, PARITY_ID = "Toy/Echo-v0", "Toy/Parity-v0"
 NUM_TASKS = 12
@@ -108,6 +109,54 @@ def echo_requests(tasks: int, samples: int = 1, *, first_seed: int = 0) -> list[
         for task in range(tasks)
         for member in range(samples)
     ]
+
+
+def made_episode(
+    rewards: Sequence[float],
+    anchors: Sequence[str] | None = None,
+    *,
+    actions: Sequence[Sequence[int]] | None = None,
+    prompt: Sequence[int] = (5, 6, 7, 8),
+    group_id: str = "g",
+    success: bool = False,
+    temperature: float = 1.0,
+) -> Trajectory:
+    """An episode by hand: the prompt, then actions with one token between them; log-probabilities are -0.01 times the position.
+
+    Args:
+        rewards: One a turn.
+        anchors: One a turn; by default "0", "1", ...
+        actions: Sampled tokens, one list a turn; by default two tokens each.
+    """
+    tokens, mask = list(prompt), [0] * len(prompt)
+    turns: list[Turn] = []
+    for index, reward in enumerate(rewards):
+        if index:
+            tokens, mask = [*tokens, 9], [*mask, 0]
+        action = list(actions[index]) if actions is not None else [20 + index, 2]
+        start, stop = len(tokens), len(tokens) + len(action)
+        tokens, mask = tokens + action, mask + [1] * len(action)
+        anchor = anchors[index] if anchors is not None else str(index)
+        turns.append(Turn(start, stop, "text", "speak", "eos", reward, {}, anchor))
+    return Trajectory(
+        token_ids=tuple(tokens),
+        loss_mask=tuple(mask),
+        logprobs=tuple(-0.01 * position * trained for position, trained in enumerate(mask)),
+        turns=tuple(turns),
+        messages=(),
+        env_id="Echo",
+        scenario_id="echo-0",
+        level=0,
+        split="train",
+        seed=0,
+        user_seed=0,
+        group_id=group_id,
+        temperature=temperature,
+        terminated=True,
+        truncated=False,
+        stop_reason="finished",
+        success=success,
+    )
 
 
 def chatty_policy(seed: int = 0, *, adapter: bool = False) -> Any:
