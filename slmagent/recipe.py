@@ -60,6 +60,7 @@ def grpo_config(
         temperature=0.8,
         rollout_batch_size=48,
         learning_rate=3e-4,
+        warmup_updates=3,
         minibatches=3,
         unmatched_credit=0.0,
         policy_coef=0.5,
