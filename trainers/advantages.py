@@ -71,17 +71,21 @@ def turn_advantages(
     for member, trajectory in enumerate(group.trajectories):
         for turn, value in zip(trajectory.turns, to_go[member], strict=True):
             visits[turn.anchor].append((member, value))
-    values = {anchor: _mean([value for _, value in found]) for anchor, found in visits.items()}
-    shared = {anchor for anchor, found in visits.items() if anchor and len({member for member, _ in found}) > 1}
+    values = {
+        anchor: _mean([value for _, value in found])
+        for anchor, found in visits.items()
+        if anchor and len({member for member, _ in found}) > 1
+    }
     advantages: list[list[float]] = []
     for member, trajectory in enumerate(group.trajectories):
         credit: list[float] = []
         for index, turn in enumerate(trajectory.turns):
-            if turn.anchor not in shared:
+            if turn.anchor not in values:
                 credit.append(unmatched * episode[member])
                 continue
-            last = index + 1 == len(trajectory.turns)
-            following = 0.0 if last else values[trajectory.turns[index + 1].anchor]
+            following = 0.0
+            if index + 1 < len(trajectory.turns):
+                following = values.get(trajectory.turns[index + 1].anchor, to_go[member][index + 1])
             difference = rewards[member][index] + gamma * following - values[turn.anchor]
             credit.append(difference if abs(difference) > 1e-9 else 0.0)
         advantages.append(credit)
