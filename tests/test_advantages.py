@@ -120,8 +120,8 @@ def test_coming_back_counts_as_another_visit() -> None:
 
 
 def test_a_loop_of_one_member_alone_takes_the_episodes_advantage() -> None:
-    # V(s) = 0.5; x is visited twice, by one member, with return 1 both times.
-    assert credit(("sxx", [0, 0, 1]), ("s", [0])) == [[0.5, 0.5, 0.5], [-0.5]]
+    # V(s) = 0.5; x is visited twice, but by one member: behind the first turn counts what it earned from there on, 1 and not 0.5.
+    assert credit(("sxx", [0, 1, 0]), ("s", [0])) == [[0.5, 0.5, 0.5], [-0.5]]
 
 
 def test_a_veto_hits_the_turn_that_broke_the_rule() -> None:
