@@ -120,7 +120,7 @@ def test_coming_back_counts_as_another_visit() -> None:
 
 
 def test_a_loop_of_one_member_alone_takes_the_episodes_advantage() -> None:
-    # V(s) = 0.5; x is visited twice, but by one member: behind the first turn counts what it earned from there on, 1 and not 0.5.
+    # V(s) = 0.5; x is visited twice, but by one member: what counts is its own return from there on, 1, and not the mean, 0.5.
     assert credit(("sxx", [0, 1, 0]), ("s", [0])) == [[0.5, 0.5, 0.5], [-0.5]]
 
 
