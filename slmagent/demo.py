@@ -38,7 +38,7 @@ class DemoConfig:
     """Where everything goes; finished stages found there are not repeated."""
     model: str = "smollm2-135m"
     """Short name, folder or hub id of the model to train."""
-    demonstrations: int = 32
+    demonstrations: int = 48
     """Expert episodes for the warm start."""
     updates: int = recipe.UPDATES
     """GRPO updates on level 1."""
