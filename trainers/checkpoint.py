@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from slmagent.errors import RecordError
 
 MANIFEST = "manifest.json"
 PREFIX = "step-"
+ASIDE = ".writing-"
+"""Begins the names of folders that are being written or removed; the next save clears them away."""
 
 
 def save_checkpoint(folder: Path, step: int, state: Mapping[str, Any], *, keep: int = 2) -> Path:
@@ -31,13 +34,13 @@ def save_checkpoint(folder: Path, step: int, state: Mapping[str, Any], *, keep: 
         keep: Checkpoints to keep.
 
     Raises:
-        ValueError: Some tensor in the state is not finite; nothing is written.
+        ValueError: Some tensor or number in the state is not finite; nothing is written.
     """
     if not _finite(state):
         raise ValueError("a state with non-finite numbers is not saved")
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{PREFIX}{step:06d}"
-    aside = folder / f".writing-{step:06d}-{os.getpid()}"
+    aside = folder / f"{ASIDE}{step:06d}-{os.getpid()}"
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     torch.save(dict(state), aside / "state.pt")
@@ -46,12 +49,12 @@ def save_checkpoint(folder: Path, step: int, state: Mapping[str, Any], *, keep: 
     for path in (*aside.iterdir(), aside):
         _flush(path)
     if target.exists():
-        shutil.rmtree(target)
+        _discard(target)
     os.replace(aside, target)
     _flush(folder)
     for old in list_checkpoints(folder)[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)
-    for leftover in folder.glob(".writing-*"):
+        _discard(old)
+    for leftover in folder.glob(f"{ASIDE}*"):
         shutil.rmtree(leftover, ignore_errors=True)
     return target
 
@@ -89,7 +92,16 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
+def _discard(checkpoint: Path) -> None:
+    """Takes a checkpoint away by one rename, then removes it piece by piece: under its name it is never half there."""
+    aside = checkpoint.with_name(f"{ASIDE}{checkpoint.name}")
+    os.replace(checkpoint, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
 def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
     if isinstance(value, Tensor):
         return not value.is_floating_point() or bool(torch.isfinite(value).all())
     if isinstance(value, Mapping):
