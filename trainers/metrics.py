@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,9 +29,13 @@ class MetricsLog:
         self._writer = _tensorboard_writer(folder, first_step) if tensorboard else None
 
     def write(self, step: int, values: Mapping[str, Any]) -> None:
-        """Logs one update. Names have the form `group/name`; values that are not numbers go to the JSON line only."""
+        """Logs one update. Names have the form `group/name`; values that are not numbers go to the JSON line only.
+
+        Numbers that are not finite become null there: JSON has none.
+        """
+        line = {"step": step, **{name: _json_number(value) for name, value in values.items()}}
         with self.path.open("a") as stream:
-            stream.write(json.dumps({"step": step, **values}) + "\n")
+            stream.write(json.dumps(line, allow_nan=False) + "\n")
         if self._writer is not None:
             for name, value in values.items():
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -44,15 +49,22 @@ class MetricsLog:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Lines of a metrics file; a last line cut short by a kill is left out."""
+    """Lines of a metrics file, up to the first that is none: a kill or a full disk may cut the last one short."""
     lines: list[dict[str, Any]] = []
     if path.is_file():
-        for text in path.read_text().splitlines():
+        for text in path.read_text(errors="replace").splitlines():
             try:
-                lines.append(json.loads(text))
+                line = json.loads(text)
             except ValueError:
                 break
+            if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+                break
+            lines.append(line)
     return lines
+
+
+def _json_number(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tensorboard_writer(folder: Path, first_step: int) -> Any:
