@@ -160,12 +160,12 @@ class Learner:
         tokens = sum(len(sample.positions) for sample in samples)
         imitated = sum(len(sample.positions) for sample in imitation)
         for chunk in split_into_microbatches(samples, config.microbatch_tokens):
-            loss = self._policy_loss(chunk, totals) * (config.policy_coef / tokens)
+            loss = self._policy_loss(chunk, totals)
+            if loss is None:
+                continue
             if not torch.isfinite(loss):
                 return "a non-finite policy loss"
-            if loss.requires_grad:
-                loss.backward()
-                self._collect_gradients()
+            self._backward(loss * (config.policy_coef / tokens))
         for chunk in split_into_microbatches(imitation, config.microbatch_tokens):
             batch = collate(chunk, self.policy.device)
             loss = imitation_loss(token_statistics(self.policy, batch).logprobs_N)
@@ -173,8 +173,7 @@ class Learner:
                 return "a non-finite imitation loss"
             totals.imitation_loss += float(loss.detach())
             totals.imitation_tokens += batch.num_tokens
-            (loss * (self._imitation_coef() / imitated)).backward()
-            self._collect_gradients()
+            self._backward(loss * (self._imitation_coef() / imitated))
         gradients = [parameter.grad for parameter in self.parameters.values() if parameter.grad is not None]
         if not gradients:
             return None
@@ -192,8 +191,15 @@ class Learner:
             check_moved(before, self.parameters)
         return None
 
-    def _policy_loss(self, chunk: Sequence[Sample], totals: StepTotals) -> torch.Tensor:
-        """Clipped surrogate (and KL) of one micro-batch, a sum over its trusted tokens."""
+    def _backward(self, loss: torch.Tensor) -> None:
+        """Adds a loss's gradients to those of this step."""
+        if not loss.requires_grad:
+            raise TrainingStopped("the loss does not depend on any trainable weight; is the adapter switched off?")
+        loss.backward()
+        self._collect_gradients()
+
+    def _policy_loss(self, chunk: Sequence[Sample], totals: StepTotals) -> torch.Tensor | None:
+        """Clipped surrogate (and KL) of one micro-batch, a sum over its trusted tokens; None when no turn is trusted."""
         config = self.config
         batch = collate(chunk, self.policy.device)
         statistics = token_statistics(self.policy, batch)
@@ -207,7 +213,7 @@ class Learner:
                 totals.dropped_turns += int((~trusted_K).sum())
                 kept = without_turns(chunk, trusted_K.tolist())
                 if not kept:
-                    return logprobs_N.new_zeros(())
+                    return None
                 batch = collate(kept, self.policy.device)
                 statistics = token_statistics(self.policy, batch)
                 logprobs_N, old_N = statistics.logprobs_N, batch.old_logprobs_N
