@@ -35,9 +35,7 @@ def test_sft_example_is_the_recipe() -> None:
 
 def test_grpo_example_is_the_recipe() -> None:
     given = load_config(GRPOConfig, EXAMPLES / "booking_grpo.toml", ignore=["trainer"])
-    expected = recipe.grpo_config(
-        Path("x"), model=Path("m"), demonstrations=Path("d"), level=1, seed=0, updates=recipe.UPDATES
-    )
+    expected = recipe.grpo_config(Path("x"), model=Path("m"), demonstrations=Path("d"), level=1, seed=0, updates=recipe.UPDATES)
     assert settings(given) == settings(expected)
 
 

@@ -99,7 +99,7 @@ def register_toy_envs() -> None:
     """Makes the environments known to Gymnasium; safe to call twice."""
     for env_id, env_class in ((ECHO_ID, EchoEnv), (PARITY_ID, ParityEnv)):
         if env_id not in gymnasium.registry:
-            gymnasium.register(id=env_id, entry_point=env_class)
+            gymnasium.register(id=env_id, entry_point=lambda env_class=env_class, **kwargs: env_class(**kwargs))
 
 
 def echo_requests(tasks: int, samples: int = 1, *, first_seed: int = 0) -> list[EpisodeRequest]:
