@@ -25,6 +25,7 @@ from slmagent.trainers.safety import (
     check_first_ratios,
     check_moved,
     check_optimizer_covers,
+    check_trainable,
     trusted_turns,
 )
 from slmagent.trainers.statistics import StepTotals
@@ -41,6 +42,7 @@ class Learner:
     def __init__(self, policy: Policy, config: GRPOConfig) -> None:
         self.policy, self.config = policy, config
         self.working = trainable_parameters(policy)
+        check_trainable(self.working)
         self.parameters = {name: _master(parameter) for name, parameter in self.working.items()}
         self.optimizer = torch.optim.AdamW(self.parameters.values(), lr=config.learning_rate, weight_decay=0.0)
         check_optimizer_covers(self.parameters, self.optimizer)

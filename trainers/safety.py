@@ -142,14 +142,22 @@ class Rollback:
             )
 
 
+def check_trainable(parameters: Mapping[str, nn.Parameter]) -> None:
+    """Refuses to start when there is nothing to train.
+
+    Raises:
+        TrainingStopped: No parameter is trainable.
+    """
+    if not parameters:
+        raise TrainingStopped("no parameter is trainable; is the adapter attached and unfrozen?")
+
+
 def check_optimizer_covers(parameters: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer) -> None:
     """Refuses to start when something trainable would not be trained.
 
     Raises:
-        TrainingStopped: Nothing is trainable, or a trainable parameter is missing from the optimizer.
+        TrainingStopped: A trainable parameter is missing from the optimizer.
     """
-    if not parameters:
-        raise TrainingStopped("no parameter is trainable; is the adapter attached and unfrozen?")
     known = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     missing = [name for name, parameter in parameters.items() if id(parameter) not in known]
     if missing:
