@@ -26,6 +26,7 @@ from slmagent.trainers.safety import (
     check_first_ratios,
     check_moved,
     check_optimizer_covers,
+    check_trainable,
     trusted_turns,
 )
 
@@ -294,8 +295,9 @@ def test_the_optimizer_must_hold_every_trainable_parameter() -> None:
     check_optimizer_covers(parameters, torch.optim.SGD(model.parameters(), lr=1))
     with pytest.raises(TrainingStopped, match=r"2 trainable parameters are not in the optimizer, 1\.weight for one"):
         check_optimizer_covers(parameters, torch.optim.SGD(model[0].parameters(), lr=1))
+    check_trainable(parameters)
     with pytest.raises(TrainingStopped, match="no parameter is trainable"):
-        check_optimizer_covers({}, torch.optim.SGD(model.parameters(), lr=1))
+        check_trainable({})
 
 
 def test_a_copy_of_a_parameter_does_not_count() -> None:
