@@ -32,7 +32,7 @@ from slmagent.types import Trajectory
 
 @dataclass(frozen=True)
 class DemoConfig:
-    """Settings of the demo; the defaults take under 25 minutes on two CPU cores."""
+    """Settings of the demo; the defaults aim at 25 minutes on two CPU cores."""
 
     output_dir: str = "runs/demo"
     """Where everything goes; finished stages found there are not repeated."""
