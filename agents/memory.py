@@ -1,7 +1,7 @@
 """Keeps freed memory inside the process.
 
 Ragged batches allocate and free tensors of ever-changing sizes. By default glibc gives large blocks back to the system at once
-and must fault them in again, page by page, at the next step. On virtual machines that alone can cost more than the arithmetic.
+and must fault them in again, page by page, at the next step (docs/diary.md has the counts).
 """
 
 from __future__ import annotations
