@@ -17,7 +17,7 @@ class EchoEnv(gymnasium.Env):
     """The user names a letter a turn; a reply that begins with it earns 1. Ragged: the talk lasts `2 + task % 2` turns.
 
     Args:
-        level: Accepted and ignored, as is `split`.
+        level: Ignored here, as is `split`.
         fail_at: Turn in which `step` raises; -1 lets `reset` raise.
     """
 
@@ -84,12 +84,15 @@ class EchoEnv(gymnasium.Env):
 
 
 class ParityEnv(EchoEnv):
-    """One turn: a reply whose first byte is even earns 1. A random model does that about every second time."""
+    """A reply whose first byte is even earns 1. A random model does that about every second time.
+
+    Level 0 is a single turn, level 1 a talk of two or three.
+    """
 
     system = "?"
 
     def _turns(self) -> int:
-        return 1
+        return super()._turns() if self.level else 1
 
     def _hit(self, action: str) -> bool:
         return action != "" and action.encode("utf-8", "surrogatepass")[0] % 2 == 0
