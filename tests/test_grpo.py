@@ -142,7 +142,7 @@ def demonstrations(path: Path) -> str:
     talks = []
     for number in range(3):
         env = ParityEnv(level=1)
-        env.reset(options={"scenario_id": f"echo-{number}"})
+        observation, _ = env.reset(options={"scenario_id": f"echo-{number}"})
         done = False
         while not done:
             observation, _, done, _, _ = env.step("Bond"[number:])
@@ -466,8 +466,9 @@ def test_a_damaged_checkpoint_stops_a_resume_and_nothing_is_lost(tmp_path: Path)
 
 
 def test_a_missing_model_is_one_clear_error(tmp_path: Path) -> None:
+    settings: dict[str, Any] = TOY | {"model": str(tmp_path / "nowhere")}
     with pytest.raises(SlmagentError, match="nowhere"):
-        train_grpo(GRPOConfig(output_dir=str(tmp_path), **(TOY | {"model": str(tmp_path / "nowhere")})))
+        train_grpo(GRPOConfig(output_dir=str(tmp_path), **settings))
 
 
 def test_missing_demonstrations_are_one_clear_error(tmp_path: Path) -> None:

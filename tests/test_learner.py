@@ -99,7 +99,7 @@ def test_an_update_does_not_depend_on_micro_batches(settings: dict[str, Any]) ->
     expected, actual = make_learner(), make_learner(**settings)
     # SGD in place of Adam: the latter divides by the gradient, and so makes rounding of tiny gradients large.
     for learner in (expected, actual):
-        learner.optimizer = torch.optim.SGD(learner.parameters.values(), lr=0.1)
+        learner.optimizer = torch.optim.SGD(learner.parameters.values(), lr=0.1)  # pyright: ignore[reportAttributeAccessIssue]
         patch_untouched(learner)
     first, second = expected.learn(batch(), batch()[:2], 1), actual.learn(batch(), batch()[:2], 1)
     for name, parameter in actual.parameters.items():
@@ -533,7 +533,7 @@ def test_only_b_frozen_stops_a_run() -> None:
 
 
 def test_a_bfloat16_policy_is_trained_through_float32_masters() -> None:
-    policy = attach_lora(Policy(tiny_model().to(torch.bfloat16), tiny_tokenizer()), 4)
+    policy = attach_lora(Policy(tiny_model().to(torch.bfloat16), tiny_tokenizer()), 4)  # pyright: ignore[reportArgumentType]
     policy.model.eval()
     learner = make_learner(policy, learning_rate=1e-4)
     assert {parameter.dtype for parameter in learner.parameters.values()} == {torch.float32}

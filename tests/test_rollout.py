@@ -326,7 +326,7 @@ def test_prompts_are_computed_once_and_turns_cost_their_new_tokens(monkeypatch: 
             expected += following.start - turn.stop + 1  # the delta, and the action's last token, which no step has fed
     assert made[0].prefilled_tokens == expected
     longest = max(sum(turn.stop - turn.start for turn in episode.turns) for episode in episodes)
-    assert made[0].steps <= 2 * longest + 8 * 3
+    assert made[0].steps <= 2 * longest + 8 * 3  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_progress_and_trajectories_are_told_as_they_come() -> None:
