@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from slmagent.agents.chat import ChatFormat
 from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.agents.scripted import ExpertAgent
-from slmagent.errors import SlmagentError
+from slmagent.errors import RecordError, SlmagentError
 from slmagent.trainers.batch import Sample
 from slmagent.types import Trajectory
 
@@ -45,17 +45,20 @@ def encode_demonstration(chat: ChatFormat, trajectory: Trajectory) -> Sample:
     The token ids are those that a rollout of the same texts would have.
 
     Raises:
-        ValueError: The conversation has no assistant message.
+        RecordError: The conversation has no assistant message, or roles do not alternate behind a system message.
     """
     messages = list(trajectory.messages)
-    first = next((index for index, message in enumerate(messages) if message["role"] == "assistant"), None)
-    if first is None:
-        raise ValueError(f"episode {trajectory.scenario_id} has no assistant message to learn from")
-    ids = chat.encode_prompt(messages[:first])
+    roles = [message["role"] for message in messages]
+    if roles != ["system", *["user", "assistant"] * len(roles)][: len(roles)] or len(roles) < 3:
+        raise RecordError(
+            f"cannot learn from episode {trajectory.scenario_id}: expected the roles system, user, assistant, user, ..., "
+            f"actual {', '.join(roles[:6]) or 'no messages'}{', ...' if len(roles) > 6 else ''}"
+        )
+    ids = chat.encode_prompt(messages[:2])
     positions: list[int] = []
     turns: list[int] = []
     stop = len(ids)
-    for index, message in enumerate(messages[first:]):
+    for index, message in enumerate(messages[2:]):
         if message["role"] == "user":
             ids += chat.encode_delta(message["content"])
             continue

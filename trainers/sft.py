@@ -15,12 +15,15 @@ from typing import Any
 
 from slmagent.agents.policy import Policy, load_policy
 from slmagent.config import check_fields
+from slmagent.errors import RecordError
 from slmagent.records import read_trajectories, write_trajectories
 from slmagent.trainers.batch import Sample
 from slmagent.trainers.demonstrations import encode_demonstrations, expert_demonstrations
 from slmagent.trainers.lora import fold, lora_config
 
 OnStep = Callable[[int, int, float], None]
+WARMUP = 0.1
+"""Share of a run, by steps or by the clock, in which the learning rate rises."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class SFTConfig:
     epochs: float = 3.0
     """Passes over the demonstrations."""
     max_seconds: float | None = None
-    """Stop after this much training time, even before the last epoch; the learning rate then follows the clock."""
+    """Stop after this much training time, even before the last epoch; the learning rate then follows the clock, too."""
     learning_rate: float = 5e-4
     """Peak rate, warmed up over the first tenth and decayed linearly. 2e-5 suits larger models."""
     batch_size: int = 4
@@ -75,6 +78,8 @@ def train_sft(config: SFTConfig) -> Path:
     policy = load_policy(config.model, device=config.device, dtype=config.dtype)
     if config.data is not None:
         episodes = read_trajectories(config.data)
+        if not episodes:
+            raise RecordError(f"{config.data} holds no episodes to learn from")
     else:
         episodes = expert_demonstrations(
             config.env_id, config.level, config.demonstrations, seed=config.seed, evidence=config.evidence
@@ -101,7 +106,7 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
         The policy with its adapter on, in evaluation mode.
 
     Raises:
-        ValueError: There is nothing to learn from.
+        ValueError: There are no samples.
     """
     import torch
     from datasets import Dataset
@@ -118,10 +123,10 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
 
         def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, optimizer: Any = None, **kwargs: Any) -> None:
             if config.max_seconds is not None and optimizer is not None:
-                left = max(0.0, 1.0 - (time.monotonic() - started) / config.max_seconds)
-                warm = min(1.0, (state.global_step + 1) / arguments.warmup_steps)
+                elapsed = (time.monotonic() - started) / config.max_seconds
+                share = min(1.0, max(elapsed, (state.global_step + 1) / state.max_steps))
                 for group in optimizer.param_groups:
-                    group["lr"] = config.learning_rate * warm * left
+                    group["lr"] = config.learning_rate * min(share / WARMUP, (1.0 - share) / (1.0 - WARMUP))
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
             if on_step is not None and logs and "loss" in logs:
@@ -140,7 +145,7 @@ def fit(policy: Policy, samples: Sequence[Sample], config: SFTConfig, *, on_step
         per_device_train_batch_size=config.batch_size,
         learning_rate=config.learning_rate,
         lr_scheduler_type="linear",
-        warmup_steps=max(1, steps // 10),
+        warmup_steps=max(1, round(WARMUP * steps)),
         neftune_noise_alpha=config.neftune_alpha or None,
         bf16=policy.dtype == torch.bfloat16,
         use_cpu=policy.device.type == "cpu",
