@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shutil
 from pathlib import Path
@@ -82,12 +83,15 @@ class Policy:
     def save(self, folder: str | Path) -> None:
         """Writes weights and tokenizer in the Hugging Face form (an adapter alone, when there is one), whole or not at all."""
         folder = Path(folder)
-        aside = folder.with_name(f".{folder.name}.writing")
-        shutil.rmtree(aside, ignore_errors=True)
+        aside, old = (folder.with_name(f".{folder.name}.{what}") for what in ("writing", "old"))
+        for leftover in (aside, old):
+            shutil.rmtree(leftover, ignore_errors=True)
         self.model.save_pretrained(aside)
         self.tokenizer.save_pretrained(aside)
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # taken away by one rename, so that it is never half there
+            os.replace(folder, old)
         os.replace(aside, folder)
+        shutil.rmtree(old, ignore_errors=True)
 
     def _check_head(self) -> None:
         """Some models scale or cap their logits after the output layer; training their log-probs here would be wrong."""
@@ -129,15 +133,23 @@ def _cpu_has_bfloat16() -> bool:
     return any(check() for name in checks if (check := getattr(torch.cpu, name, None)) is not None)
 
 
+def _base_of(adapter: Path) -> str:
+    """The model that an adapter belongs to."""
+    try:
+        base = json.loads((adapter / "adapter_config.json").read_text())["base_model_name_or_path"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise SlmagentError(f"adapter_config.json of {adapter} does not name a base model ({problem})") from None
+    return str(base)
+
+
 def load_policy(
     path_or_name: str | Path, *, adapter: str | Path | None = None, device: str | None = None, dtype: str = "float32"
 ) -> Policy:
     """Loads a model for rollouts or training.
 
     Args:
-        path_or_name: A folder, a short name of `slmagent models list`, or a hub id. A folder that holds an adapter only is
-        loaded
-            onto the base model that the adapter names.
+        path_or_name: A folder, a short name of `slmagent models list`, or a hub id. A folder that holds an adapter only
+            is loaded onto the base model that the adapter names.
         adapter: A folder with a LoRA adapter to put on top.
         device: `cpu`, `cuda`, ...; None takes CUDA when present.
         dtype: Of the weights: `float32`, `bfloat16`, or `auto` (see choose_dtype).
@@ -151,10 +163,7 @@ def load_policy(
 
     folder = Path(resolve(str(path_or_name)))
     if adapter is None and (folder / "adapter_config.json").is_file():
-        import json
-
-        adapter = folder
-        folder = Path(resolve(json.loads((folder / "adapter_config.json").read_text())["base_model_name_or_path"]))
+        adapter, folder = folder, Path(resolve(_base_of(folder)))
     target = choose_device(device)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -163,8 +172,12 @@ def load_policy(
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, str(adapter), is_trainable=False)
-    except (OSError, ValueError, KeyError) as problem:
-        raise SlmagentError(f"cannot load the model at {folder}: {str(problem).splitlines()[0]}") from problem
+    except SlmagentError:
+        raise
+    except Exception as problem:  # the libraries raise whatever a broken file makes them stumble over
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+        where = folder if adapter is None else f"{folder} with the adapter {adapter}"
+        raise SlmagentError(f"cannot load the model at {where}: {reason}") from problem
     if target.type == "cpu":
         keep_freed_memory()
     model.to(target)  # type: ignore[arg-type]
