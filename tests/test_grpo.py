@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tiny import tiny_model, tiny_tokenizer
@@ -20,12 +21,13 @@ from slmagent.agents.policy import Policy, load_policy
 from slmagent.agents.rollout import rollout
 from slmagent.errors import RecordError, SlmagentError
 from slmagent.records import write_trajectories
+from slmagent.trainers.advantages import returns_to_go
 from slmagent.trainers.checkpoint import latest_checkpoint, load_checkpoint
 from slmagent.trainers.grpo import GRPOConfig, GRPORun, train_grpo
 from slmagent.trainers.lora import fold
 from slmagent.trainers.metrics import read_metrics
 from slmagent.trainers.safety import TrainingStopped
-from slmagent.types import EpisodeRequest, Trajectory
+from slmagent.types import EpisodeRequest, Trajectory, TrajectoryGroup
 
 register_toy_envs()
 TOY: dict[str, Any] = {
@@ -109,6 +111,27 @@ def test_what_is_trained_is_what_was_credited(tmp_path: Path, monkeypatch: pytes
     assert metrics["train/trained_tokens"] == tokens
     assert metrics["rollout/dead_groups"] == pytest.approx(dead / 6)
     assert 0 < tokens < sum(member.num_trained_tokens for member in played)
+
+
+def test_demonstrations_are_drawn_anew_for_each_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(
+        tmp_path,
+        demonstrations=demonstrations(tmp_path / "d.jsonl"),
+        demonstrations_per_update=1,
+        successes_per_task=0,
+        updates=9,
+    )
+    drawn: list[int] = []
+    learn = run.learner.learn
+
+    def spy(samples: Any, imitation: Any, update: int) -> dict[str, Any]:
+        drawn.extend(run.demonstrations.index(sample) for sample in imitation)
+        return learn(samples, imitation, update)
+
+    monkeypatch.setattr(run.learner, "learn", spy)
+    finish(run)
+    assert len(drawn) == 9
+    assert set(drawn) == {0, 1, 2}
 
 
 # ---- stop and resume --------------------------------------------------------------------------------------------------------
@@ -341,6 +364,28 @@ def tasks_of_first_update() -> list[int]:
     return [int(request.scenario_id[5:]) for request in requests]
 
 
+def test_credit_is_given_for_whitened_rewards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divided by the deviation of all returns so far, those of this update included."""
+    credited: list[tuple[list[list[float]], list[list[float]]]] = []
+    original = grpo_module.turn_advantages
+
+    def spy(group: TrajectoryGroup, rewards: list[list[float]], *arguments: Any, **more: Any) -> list[list[float]]:
+        credited.append(([[turn.reward for turn in member.turns] for member in group.trajectories], rewards))
+        return original(group, rewards, *arguments, **more)
+
+    monkeypatch.setattr(grpo_module, "turn_advantages", spy)
+    run = make_run(tmp_path)
+    run.step()
+    run.step()
+    assert len(credited) == 6
+    returns: list[float] = []
+    for update in (credited[:3], credited[3:]):
+        returns += [total for raw, _ in update for member in raw for total in returns_to_go(member, 1.0)]
+        deviation = float(np.std(returns))
+        for raw, whitened in update:
+            assert whitened == [pytest.approx([reward / deviation for reward in member]) for member in raw]
+
+
 def test_an_update_that_breaks_is_undone_with_its_statistics_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,8 +444,10 @@ def failing_env(share: int, fail_at: int = 0) -> Any:
     return make_env
 
 
-def test_failed_episodes_are_dropped_and_counted(tmp_path: Path) -> None:
-    metrics = make_run(tmp_path, make_env=failing_env(6), max_error_share=0.25).step()
+@pytest.mark.parametrize("fail_at", [-1, 0, 1])
+def test_failed_episodes_are_dropped_and_counted(tmp_path: Path, fail_at: int) -> None:
+    """Also those that had earned something before."""
+    metrics = make_run(tmp_path, make_env=failing_env(6, fail_at), max_error_share=0.25).step()
     assert metrics["rollout/failed_episodes"] == 2
     assert metrics["rollout/episodes"] == 10
 

@@ -532,18 +532,39 @@ def test_only_b_frozen_stops_a_run() -> None:
 # ---- bfloat16 ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_bfloat16_policy_is_trained_through_float32_masters() -> None:
-    policy = attach_lora(Policy(tiny_model().to(torch.bfloat16), tiny_tokenizer()), 4)  # pyright: ignore[reportArgumentType]
+def low_precision_policy() -> Policy:
+    policy = attach_lora(Policy(tiny_model().to(torch.bfloat16), tiny_tokenizer()), 4)
     policy.model.eval()
-    learner = make_learner(policy, learning_rate=1e-4)
-    assert {parameter.dtype for parameter in learner.parameters.values()} == {torch.float32}
-    assert {parameter.dtype for parameter in learner.working.values()} == {torch.bfloat16}
-    episodes = rollout(policy, echo_requests(3, 2), sampling=SamplingConfig(1.0, 8, 400, 8), make_env=lambda request: EchoEnv())
+    return policy
+
+
+@functools.cache
+def low_precision_batch() -> tuple[Sample, ...]:
+    sampling = SamplingConfig(1.0, 8, 400, 8)
+    episodes = rollout(low_precision_policy(), echo_requests(3, 2), sampling=sampling, make_env=lambda request: EchoEnv())
     samples = []
     for index, episode in enumerate(episodes):
         sample = sample_from_turns(episode, [1.0 - index % 2 * 2] * len(episode.turns), [True] * len(episode.turns))
         assert sample is not None
         samples.append(sample)
+    return tuple(samples)
+
+
+def test_in_bfloat16_micro_batches_add_up_once() -> None:
+    """Gradients are moved from the working weights to the masters after each of them."""
+    norms = []
+    for tokens in (1, 100_000):
+        learner = make_learner(low_precision_policy(), minibatches=1, microbatch_tokens=tokens)
+        norms.append(learner.learn(low_precision_batch(), [], 0)["train/grad_norm"])
+        assert all(working.grad is None for working in learner.working.values())
+    assert norms[0] == pytest.approx(norms[1], rel=0.1)
+
+
+def test_a_bfloat16_policy_is_trained_through_float32_masters() -> None:
+    learner = make_learner(low_precision_policy(), learning_rate=1e-4)
+    samples = low_precision_batch()
+    assert {parameter.dtype for parameter in learner.parameters.values()} == {torch.float32}
+    assert {parameter.dtype for parameter in learner.working.values()} == {torch.bfloat16}
     before = {name: parameter.detach().clone() for name, parameter in learner.parameters.items()}
     metrics = learner.learn(samples, [], 0)  # passes the gate: old log-probabilities were computed again
     assert metrics["train/steps"] == 2

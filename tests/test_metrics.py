@@ -106,6 +106,7 @@ def test_tensorboard_files_hold_the_numbers(tmp_path: Path) -> None:
 
 def test_rollout_metrics_by_hand() -> None:
     first = made_episode([0.5, 2.0], actions=[[1, 1, 2], [1, 2]], success=True)
+    first = replace(first, turns=(first.turns[0], replace(first.turns[1], stop_reason="context_full")))
     second = replace(made_episode([-1.0], actions=[[1, 1, 1, 1]]), stop_reason="veto")
     second = replace(second, turns=(replace(second.turns[0], stop_reason="length", parse_error="no name"),))
     assert rollout_metrics([first, second], seconds=3.0) == {
@@ -115,7 +116,7 @@ def test_rollout_metrics_by_hand() -> None:
         "rollout/turns_per_episode": 1.5,
         "rollout/tokens_per_episode": 4.5,
         "rollout/malformed_calls": 1 / 3,
-        "rollout/cut_actions": 1 / 3,
+        "rollout/cut_actions": 2 / 3,
         "rollout/veto_rate": 0.5,
         "time/tokens_per_second": 3.0,
         "time/rollout_seconds": 3.0,
