@@ -533,7 +533,7 @@ def test_only_b_frozen_stops_a_run() -> None:
 
 
 def low_precision_policy() -> Policy:
-    policy = attach_lora(Policy(tiny_model().to(torch.bfloat16), tiny_tokenizer()), 4)
+    policy = attach_lora(Policy(tiny_model().bfloat16(), tiny_tokenizer()), 4)
     policy.model.eval()
     return policy
 
