@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from slmagent.trainers.advantages import (
     groups_of,
     leave_one_out_advantages,
     returns_to_go,
+    soften_blame,
     turn_advantages,
 )
 from slmagent.types import TrajectoryGroup
@@ -132,6 +134,11 @@ def test_a_veto_hits_the_turn_that_broke_the_rule() -> None:
     assert blamed == pytest.approx([0, -10.2 - value, -10 - (-10 + 2.2 + 2.2) / 3])
     assert blamed[0] == 0.0
     assert others == [pytest.approx([0, 2 - value, 0])] * 2
+
+
+def test_blame_weighs_as_much_as_its_token_was_likely() -> None:
+    logprobs = [math.log(p) for p in (0.1, 0.5, 0.25, 0.9)]
+    assert soften_blame([1.0, -1.0, -2.0, 0.0], logprobs) == pytest.approx([1.0, -0.5, -0.5, 0.0])
 
 
 @given(st.lists(REWARD, min_size=1, max_size=5), st.integers(2, 5), st.sampled_from([1.0, 0.7]), st.booleans())

@@ -22,6 +22,7 @@ from slmagent.agents.rollout import rollout
 from slmagent.errors import RecordError, SlmagentError
 from slmagent.records import write_trajectories
 from slmagent.trainers.advantages import returns_to_go
+from slmagent.trainers.batch import Sample
 from slmagent.trainers.checkpoint import latest_checkpoint, load_checkpoint
 from slmagent.trainers.grpo import GRPOConfig, GRPORun, train_grpo
 from slmagent.trainers.lora import fold
@@ -111,6 +112,22 @@ def test_what_is_trained_is_what_was_credited(tmp_path: Path, monkeypatch: pytes
     assert metrics["train/trained_tokens"] == tokens
     assert metrics["rollout/dead_groups"] == pytest.approx(dead / 6)
     assert 0 < tokens < sum(member.num_trained_tokens for member in played)
+
+
+def test_blame_is_softened_where_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blame of a rare token shrinks by its probability; credit stays as it was."""
+    batches: dict[bool, list[Sample]] = {}
+    for soften in (False, True):
+        run = make_run(tmp_path / str(soften), level=0, tasks=6, samples=3, imitation_coef=0.0, soften_blame=soften)
+        monkeypatch.setattr(run.learner, "learn", lambda samples, *_, soften=soften: batches.update({soften: samples}) or {})
+        run.step()
+    blamed = 0
+    for plain, softened in zip(batches[False], batches[True], strict=True):
+        assert plain.token_ids == softened.token_ids
+        for before, after, logprob in zip(plain.advantages, softened.advantages, plain.old_logprobs, strict=True):
+            assert after == pytest.approx(before * math.exp(logprob) if before < 0 else before)
+            blamed += before < 0
+    assert blamed
 
 
 def test_demonstrations_are_drawn_anew_for_each_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -90,6 +91,17 @@ def turn_advantages(
             credit.append(difference if abs(difference) > 1e-9 else 0.0)
         advantages.append(credit)
     return advantages
+
+
+def soften_blame(advantages: Sequence[float], logprobs: Sequence[float]) -> list[float]:
+    """Negative advantages times the probability of their token; the others unchanged. One a token.
+
+    The gradient of log p grows as p falls, so in a turn that failed the rare tokens (slips of sampling that a greedy policy
+    never makes) would outweigh the likely token that decided wrongly; pushing them down further gains nothing. Weighting
+    by the probability is Yang et al. 2025 (arXiv:2505.12929) with alpha 1, here on the negative side alone: rare tokens that
+    led to success are what exploration is for.
+    """
+    return [value * math.exp(logprob) if value < 0 else value for value, logprob in zip(advantages, logprobs, strict=True)]
 
 
 def _constant(values: np.ndarray) -> bool:

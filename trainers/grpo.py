@@ -15,10 +15,10 @@ What differs from the textbook version (Shao et al. 2024), and why:
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from slmagent.agents.rollout import MakeEnv, SamplingConfig, rollout
 from slmagent.errors import RecordError
 from slmagent.records import read_trajectories
 from slmagent.trainers import checkpoint as ckpt
-from slmagent.trainers.advantages import groups_of, returns_to_go, turn_advantages
+from slmagent.trainers.advantages import groups_of, returns_to_go, soften_blame, turn_advantages
 from slmagent.trainers.batch import Sample, sample_from_turns
 from slmagent.trainers.demonstrations import encode_demonstrations
 from slmagent.trainers.grpo_config import GRPOConfig
@@ -181,7 +181,12 @@ class GRPORun:
             dead += not any(abs(value) > config.min_advantage for member in credit for value in member)
             for member, advantages in zip(group.trajectories, credit, strict=True):
                 sample = sample_from_turns(member, advantages, [abs(value) > config.min_advantage for value in advantages])
-                samples += [sample] if sample is not None else []
+                if sample is None:
+                    continue
+                if config.soften_blame:
+                    softened = soften_blame(sample.advantages, sample.old_logprobs)
+                    sample = dataclasses.replace(sample, advantages=tuple(softened))
+                samples.append(sample)
         metrics = {
             "rollout/dead_groups": dead / len(groups),
             "rollout/trained_samples": len(samples),
@@ -204,7 +209,7 @@ class GRPORun:
             self.folder / "checkpoints",
             self.update,
             {
-                "config": asdict(self.config),
+                "config": dataclasses.asdict(self.config),
                 "update": self.update,
                 "seconds": self.seconds,
                 "learner": self.learner.state_dict(),
@@ -219,7 +224,9 @@ class GRPORun:
             return
         state = ckpt.load_checkpoint(newest)
         differing = [
-            name for name, value in asdict(self.config).items() if name in _FIXED and state["config"].get(name) != value
+            name
+            for name, value in dataclasses.asdict(self.config).items()
+            if name in _FIXED and state["config"].get(name) != value
         ]
         if differing:
             raise RecordError(

@@ -60,6 +60,8 @@ class GRPOConfig:
     """Factor on the advantage of turns in situations that no other member of the group visited (there it is the episode's)."""
     min_advantage: float = 0.1
     """Turns with a smaller advantage (in deviations of the return) are left out: they cost as much and teach little."""
+    soften_blame: bool = False
+    """Weight the negative credit of each token by its probability: rare slips weigh less than a likely wrong choice."""
     policy_coef: float = 1.0
     """Weight of the policy-gradient term; 0 leaves imitation alone (for ablations)."""
     kl_coef: float = 0.0
