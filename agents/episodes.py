@@ -78,32 +78,48 @@ def requests_for(
     """
     if n < 0 or samples < 1 or offset < 0:
         raise UsageError(f"expected n >= 0, samples >= 1 and offset >= 0, actual n={n}, samples={samples}, offset={offset}")
-    scenario_ids = _scenario_ids(env_id, level, split)
+    scenario_ids = [scenario_id for scenario_id, _ in tasks_of(env_id, level, split)]
     order = np.arange(len(scenario_ids))
     if shuffle_seed is not None:
-        order = np.random.default_rng(stable_seed("order", shuffle_seed, env_id, level, split)).permutation(order)
+        order = task_order(len(scenario_ids), shuffle_seed, env_id, level, split)
     requests: list[EpisodeRequest] = []
     for position in range(offset, offset + n):
         lap, index = divmod(position, len(order))
-        scenario_id = str(scenario_ids[int(order[index])])
-        key = (env_id, level, split, scenario_id, lap)
-        group_id = f"{env_id}|{level}|{split}|{scenario_id}|{lap}|{seed}"
-        requests += [
-            EpisodeRequest(
-                env_id=env_id,
-                level=level,
-                split=split,
-                scenario_id=scenario_id,
-                user_seed=stable_seed("user", seed, *key),
-                sampling_seed=stable_seed("sampling", seed, *key, member),
-                group_id=group_id,
-            )
-            for member in range(samples)
-        ]
+        scenario_id = scenario_ids[int(order[index])]
+        requests += group_of_requests(env_id, level, split, scenario_id, samples=samples, seed=seed, lap=lap)
     return requests
 
 
-def _scenario_ids(env_id: str, level: int, split: str) -> Sequence[str]:
+def task_order(count: int, shuffle_seed: int, env_id: str, level: int, split: str) -> np.ndarray:
+    """The random order of a level's tasks that belongs to a seed: indices, [count]."""
+    return np.random.default_rng(stable_seed("order", shuffle_seed, env_id, level, split)).permutation(count)
+
+
+def group_of_requests(
+    env_id: str, level: int, split: str, scenario_id: str, *, samples: int, seed: int, lap: int = 0
+) -> list[EpisodeRequest]:
+    """`samples` requests for one task: same user, different sampling seeds. Another `lap` is another trial of the task."""
+    key = (env_id, level, split, scenario_id, lap)
+    return [
+        EpisodeRequest(
+            env_id=env_id,
+            level=level,
+            split=split,
+            scenario_id=scenario_id,
+            user_seed=stable_seed("user", seed, *key),
+            sampling_seed=stable_seed("sampling", seed, *key, member),
+            group_id=f"{env_id}|{level}|{split}|{scenario_id}|{lap}|{seed}",
+        )
+        for member in range(samples)
+    ]
+
+
+def tasks_of(env_id: str, level: int, split: str) -> list[tuple[str, str]]:
+    """All tasks of a level in the environment's order: scenario id and kind ("" where the environment names none).
+
+    Raises:
+        UsageError: An id, level or split that does not exist, or an environment without a list of tasks.
+    """
     try:
         env = gymnasium.make(env_id, level=level, split=split, disable_env_checker=True)
     except (gymnasium.error.Error, ValueError, TypeError) as problem:
@@ -112,7 +128,7 @@ def _scenario_ids(env_id: str, level: int, split: str) -> Sequence[str]:
         scenario_ids = getattr(env.unwrapped, "scenario_ids", None)
         if not scenario_ids:
             raise UsageError(f"{env_id} lists no tasks for level {level}, split {split!r} (expected `scenario_ids`)")
-        return scenario_ids
+        return [(str(scenario_id), task_facts(env, str(scenario_id)).get("task_kind", "")) for scenario_id in scenario_ids]
     finally:
         env.close()
 

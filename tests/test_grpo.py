@@ -415,7 +415,9 @@ def test_an_update_that_breaks_is_undone_with_its_statistics_and_the_run_goes_on
     assert metrics["safety/incident"] == "a non-finite policy loss"
     assert run.whitener.state_dict() == whitener
     after = saved(tmp_path)
-    assert {name for name in after if after[name] != before[name]} <= {
+    changed = {name for name in after if after[name] != before[name]}
+    # What was played stays played: the next tasks are others, and how these ended is known.
+    assert {name for name in changed if not name.startswith("/tasks/")} <= {
         "/update",
         "/learner/restores/0",
         "/learner/restores/1",

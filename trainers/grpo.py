@@ -38,6 +38,7 @@ from slmagent.trainers.metrics import MetricsLog
 from slmagent.trainers.safety import RewardWhitener, TrainingStopped
 from slmagent.trainers.selection import own_successes
 from slmagent.trainers.statistics import rollout_metrics
+from slmagent.trainers.tasks import TaskSampler
 from slmagent.types import EpisodeRequest, Trajectory
 
 __all__ = ["GRPOConfig", "GRPORun", "train_grpo"]
@@ -90,6 +91,11 @@ class GRPORun:
             self.demonstrations = encode_demonstrations(self.policy.chat, read_trajectories(config.demonstrations))
         else:
             self.demonstrations = []
+        levels = [config.level, *([] if config.rehearse_level is None else [config.rehearse_level])]
+        self.samplers = [
+            TaskSampler(config.env_id, level, samples=config.samples, seed=config.seed, by_learnability=config.by_learnability)
+            for level in levels
+        ]
         self._resume()
         self.learner.protect({"whitener": self.whitener})
         self.log = MetricsLog(self.folder, first_step=self.update, tensorboard=config.tensorboard)
@@ -106,8 +112,13 @@ class GRPORun:
         requests = self._requests()
         trajectories = self._rollout(requests, self.config.temperature, on_progress)
         rolled_out = time.monotonic()
+        for sampler in self.samplers:
+            sampler.observe(trajectories)
         samples, metrics = self._credit(trajectories)
         metrics |= rollout_metrics(trajectories, rolled_out - started)
+        for kind, rate in self.samplers[0].success_rates().items():
+            if kind:
+                metrics[f"tasks/success_rate/{kind}"] = rate
         metrics["rollout/failed_episodes"] = len(requests) - len(trajectories)
         metrics |= self.learner.learn(samples, self._imitation(trajectories), self.update)
         metrics["time/train_seconds"] = time.monotonic() - rolled_out
@@ -127,24 +138,11 @@ class GRPORun:
     # ---- episodes and credit ------------------------------------------------------------------------------------
 
     def _requests(self) -> list[EpisodeRequest]:
-        """This update's tasks: always new ones, the same for the same seed and update."""
-        config, other = self.config, self.config.rehearse_level
-        rehearsed = round(config.tasks * config.rehearse_share) if other is not None else 0
-        plan = [(config.level, config.tasks - rehearsed)] + ([(other, rehearsed)] if other is not None else [])
-        return [
-            request
-            for level, count in plan
-            for request in requests_for(
-                config.env_id,
-                level,
-                "train",
-                count,
-                samples=config.samples,
-                seed=config.seed,
-                offset=self.update * count,
-                shuffle_seed=config.seed + 1,
-            )
-        ]
+        """This update's tasks."""
+        config = self.config
+        rehearsed = round(config.tasks * config.rehearse_share) if config.rehearse_level is not None else 0
+        counts = [config.tasks - rehearsed, rehearsed]
+        return [request for sampler, count in zip(self.samplers, counts, strict=False) for request in sampler.draw(count)]
 
     def _rollout(
         self, requests: Sequence[EpisodeRequest], temperature: float, on_progress: Callable[[int, int, int], None] | None
@@ -214,6 +212,7 @@ class GRPORun:
                 "seconds": self.seconds,
                 "learner": self.learner.state_dict(),
                 "whitener": self.whitener.state_dict(),
+                "tasks": [sampler.state_dict() for sampler in self.samplers],
             },
         )
 
@@ -235,8 +234,10 @@ class GRPORun:
             )
         self.learner.load_state_dict(state["learner"])
         self.whitener.load_state_dict(state["whitener"])
+        for sampler, counted in zip(self.samplers, state["tasks"], strict=True):
+            sampler.load_state_dict(counted)
         self.update, self.seconds = state["update"], state["seconds"]
 
 
-_FIXED = ("model", "env_id", "level", "lora_rank", "seed", "tasks", "samples", "gamma")
+_FIXED = ("model", "env_id", "level", "rehearse_level", "lora_rank", "seed", "tasks", "samples", "gamma")
 """Settings that a resumed run must share with its checkpoint; the others may be changed in between."""

@@ -30,6 +30,8 @@ class GRPOConfig:
     """Stop after the update that passes this much time."""
     tasks: int = 24
     """Different tasks in each update."""
+    by_learnability: bool = True
+    """Take more tasks of the kinds that are solved about half the time, where the environment names kinds."""
     samples: int = 4
     """Episodes of each task: the group that credit is relative to."""
     temperature: float = 1.0

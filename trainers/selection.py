@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from slmagent.trainers.advantages import groups_of
 from slmagent.trainers.batch import Sample, sample_from_turns
@@ -22,5 +23,6 @@ def own_successes(trajectories: Sequence[Trajectory], per_task: int) -> list[Sam
         for member in sorted(solved, key=lambda member: (len(member.turns), len(member.token_ids)))[:per_task]:
             turns = len(member.turns)
             sample = sample_from_turns(member, [0.0] * turns, [True] * turns)
-            samples += [sample] if sample is not None else []
+            # At temperature 1, like any supervised text: what is to become likely is the token under the plain distribution.
+            samples += [replace(sample, temperature=1.0)] if sample is not None else []
     return samples

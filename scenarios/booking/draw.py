@@ -103,7 +103,7 @@ def flight_rows(
 
 
 def answering_flights(
-    draw: Draw, ids: Iterator[str], query: FlightQuery, also: FlightQuery | None = None, *, most: int = 6
+    draw: Draw, ids: Iterator[str], query: FlightQuery, also: FlightQuery | None = None
 ) -> tuple[list[Flight], Flight]:
     """Departures in random order of which exactly one answers the query, and that one. Every condition matters.
 
@@ -112,13 +112,12 @@ def answering_flights(
         ids: Flight ids to use.
         query: What has to have one answer.
         also: Another query on the same route and day that has to have one answer, and another one.
-        most: Largest number of departures; the smallest is 3.
     """
     route = (query.origin, query.destination)
     placeholder = iter(str(number) for number in range(1_000_000))
     while True:
         rows = flight_rows(
-            draw, placeholder, route, query.day, count=draw.integer(3, most), departs=query.departs, price=query.price
+            draw, placeholder, route, query.day, count=draw.integer(3, 6), departs=query.departs, price=query.price
         )
         best = best_flights(rows, query)
         if len(best) != 1 or any(best_flights(rows, weaker) == best for weaker in weakened(query)):

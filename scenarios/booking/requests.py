@@ -152,7 +152,7 @@ def book_one_flight(
     if not belongs(signature):
         return None
     inventory = INVENTORIES[family]
-    rows, target = answering_flights(draw, ids := flight_ids(draw, inventory), query, most=4 if level == 1 else 6)
+    rows, target = answering_flights(draw, ids := flight_ids(draw, inventory), query)
     return {
         "customer": customer(draw, inventory),
         "signature": signature,
