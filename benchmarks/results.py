@@ -54,7 +54,7 @@ class Experiment:
     """Training seeds, 0 to n-1."""
     tasks: int = 200
     """Test tasks, one greedy episode each."""
-    demonstrations: int = 48
+    demonstrations: int = 32
     """Expert episodes that SFT learns from."""
     updates: int = recipe.UPDATES
     """GRPO updates."""

@@ -38,7 +38,7 @@ class DemoConfig:
     """Where everything goes; finished stages found there are not repeated."""
     model: str = "smollm2-135m"
     """Short name, folder or hub id of the model to train."""
-    demonstrations: int = 48
+    demonstrations: int = 32
     """Expert episodes for the warm start."""
     updates: int = recipe.UPDATES
     """GRPO updates on level 1."""
@@ -88,6 +88,7 @@ def run_demo(config: DemoConfig) -> Path:
             rehearse_level=1,
             seed=config.seed,
             updates=config.next_updates,
+            tasks=recipe.NEXT_TASKS,
         )
         last = _stage(console, "GRPO level 2", lambda: model_stage(folder / "grpo-2", lambda: train_grpo(further)))
         tables.append(_evaluate(config, 2, {"after RL on level 1": trained, "after RL on level 2": last}))

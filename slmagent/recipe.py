@@ -11,8 +11,10 @@ from slmagent.trainers.grpo import GRPOConfig
 from slmagent.trainers.sft import SFTConfig
 
 ENV_ID = "SLMAgent/Booking-v0"
-UPDATES = 8
+UPDATES = 4
 """GRPO updates of the recipe."""
+NEXT_TASKS = 12
+"""Tasks in an update of the next level, which the demo only begins with."""
 MAX_NEW_TOKENS = 72
 """Longest action in tokens, in training and in evaluation."""
 
@@ -26,9 +28,9 @@ def sft_config(folder: Path, *, model: str, level: int, demonstrations: int, see
         level=level,
         demonstrations=demonstrations,
         seed=seed,
-        epochs=3,
+        epochs=6,
         learning_rate=5e-4,
-        batch_size=4,
+        batch_size=2,
         dtype="auto",
     )
 
@@ -43,6 +45,7 @@ def grpo_config(
     updates: int,
     max_seconds: float | None = None,
     rehearse_level: int | None = None,
+    tasks: int = 24,
 ) -> GRPOConfig:
     """Reinforcement learning from the warm start."""
     return GRPOConfig(
@@ -55,14 +58,14 @@ def grpo_config(
         updates=updates,
         max_seconds=max_seconds,
         demonstrations=str(demonstrations),
-        tasks=24,
-        samples=2,
+        tasks=tasks,
+        samples=4,
         temperature=0.8,
-        rollout_batch_size=48,
-        learning_rate=3e-4,
-        warmup_updates=3,
+        rollout_batch_size=64,
+        learning_rate=5e-4,
         minibatches=3,
         unmatched_credit=0.0,
+        soften_blame=True,
         policy_coef=0.5,
         imitation_coef=1.0,
         successes_per_task=2,
