@@ -7,6 +7,7 @@ conversation, the kinds of action, the turn limit, vetoes, shaping and the bookk
 from __future__ import annotations
 
 import abc
+import copy
 import difflib
 import hashlib
 import json
@@ -40,6 +41,14 @@ class UserTurn:
     """The user recognised a question for something it knows; the action counts as `ask`."""
     left: bool = False
     """The user ended the talk; nothing the agent says reaches it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An episode at one moment; made by `ChatEnv.snapshot`, read by `ChatEnv.restore`, opaque to others."""
+
+    origin: tuple[str, int, str]
+    episode: Mapping[str, Any]
 
 
 class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
@@ -104,6 +113,8 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self.action_space = Unicode()
         self.scenario_ids: Sequence[str] = self._list_scenarios()
         """Ids of all tasks of this level and split, in a fixed order."""
+        self._settings = frozenset((*vars(self), "_settings", "spec"))
+        # What follows changes from episode to episode, like everything that a subclass adds.
         self.toolbox = ToolBox([Finish])
         self._messages: list[Message] = []
         self._running = False
@@ -254,6 +265,32 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self._show(self._messages[shown:])
         info = self._info(components, stop_reason, {"kind": kind, "error": parsed.error})
         return self._observe(), reward, terminated, truncated, info
+
+    def snapshot(self) -> Snapshot:
+        """The episode as it stands: conversation, database, user, random numbers. What happens later does not change it."""
+        episode = {name: value for name, value in vars(self).items() if name not in self._settings}
+        return Snapshot((type(self).__name__, self.level, self.split), copy.deepcopy(episode))
+
+    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+        """Goes on from a snapshot, byte for byte as the episode it was taken from would, and as often as wanted.
+
+        Args:
+            snapshot: Taken from this environment or from another of the same class, level and split.
+
+        Returns:
+            Observation and `info` in the form of `reset`.
+
+        Raises:
+            ValueError: The snapshot is of another class, level or split.
+            gymnasium.error.ResetNeeded: It was taken before the first episode.
+        """
+        own = (type(self).__name__, self.level, self.split)
+        if snapshot.origin != own:
+            raise ValueError(f"expected a snapshot of {own}, actual {snapshot.origin}")
+        if not snapshot.episode["_messages"]:
+            raise gymnasium.error.ResetNeeded("the snapshot was taken before the first episode; call reset() first")
+        vars(self).update(copy.deepcopy(dict(snapshot.episode)))
+        return self._observe(), self._info({}, None, None)
 
     def render(self) -> str | None:  # type: ignore[override]
         """The conversation as text in mode `ansi`; `human` prints while the episode runs."""

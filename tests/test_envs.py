@@ -202,6 +202,47 @@ def test_a_deep_copy_goes_on_alike(env_id: str, level: int):
 
 
 @EVERYWHERE
+def test_every_turn_can_be_forked(env_id: str, level: int):
+    """Also in another environment, several times, after the episode went elsewhere; later episodes are the same, too."""
+
+    def rest(env: ChatEnv) -> str:
+        outcomes: list[Any] = []
+        while not outcomes or not (outcomes[-1][2] or outcomes[-1][3]):
+            outcomes.append(env.step(env.expert()))
+        return json.dumps([outcomes, env.reset()])
+
+    env, other = make(env_id, level=level), make(env_id, level=level)
+    env.reset(seed=2)
+    forks = []
+    done = False
+    while not done:
+        before = env.snapshot()
+        forks.append((before, rest(env)))
+        observation, info = env.restore(before)
+        assert list(observation) == before.episode["_messages"]
+        assert info["stop_reason"] is None
+        _, _, terminated, truncated, _ = env.step(env.expert())
+        done = terminated or truncated
+    assert len(forks) > 1
+    for before, expected in reversed(forks):
+        for target in (env, other, env):
+            target.restore(before)
+            target.step('<tool_call>{"name": "nothing"}</tool_call>')
+            target.restore(before)
+            assert rest(target) == expected
+
+
+@EACH_ID
+def test_snapshots_that_do_not_fit_are_refused(env_id: str):
+    env = make(env_id, level=1)
+    with pytest.raises(gym.error.ResetNeeded, match="before the first episode"):
+        env.restore(env.snapshot())
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"expected a snapshot of .*, 2, 'train'"):
+        make(env_id, level=2).restore(env.snapshot())
+
+
+@EVERYWHERE
 def test_equal_situations_have_equal_anchors(env_id: str, level: int):
     env = make(env_id, level=level)
     options = {"scenario_id": env.scenario_ids[0], "user_seed": 0}
