@@ -572,3 +572,14 @@ def test_a_value_out_of_range_is_named(name: str, value: Any, expected: str) -> 
 def test_a_run_must_have_something_to_learn_from() -> None:
     with pytest.raises(ValueError, match="nothing to learn from"):
         GRPOConfig(policy_coef=0.0, imitation_coef=0.0)
+
+
+def test_a_checkpoint_of_an_older_version_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path).step()
+    newest = latest_checkpoint(tmp_path / "checkpoints")
+    assert newest is not None
+    state = load_checkpoint(newest)
+    del state["tasks"]
+    monkeypatch.setattr("slmagent.trainers.checkpoint.load_checkpoint", lambda _: state)
+    with pytest.raises(RecordError, match="older version; choose another output_dir"):
+        make_run(tmp_path)

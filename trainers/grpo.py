@@ -232,6 +232,8 @@ class GRPORun:
                 f"{newest} belongs to a run with another {differing[0]} ({state['config'].get(differing[0])!r}, "
                 f"now {getattr(self.config, differing[0])!r}); choose another output_dir or remove the checkpoints"
             )
+        if "tasks" not in state:
+            raise RecordError(f"{newest} was written by an older version; choose another output_dir or remove the checkpoints")
         self.learner.load_state_dict(state["learner"])
         self.whitener.load_state_dict(state["whitener"])
         for sampler, counted in zip(self.samplers, state["tasks"], strict=True):
