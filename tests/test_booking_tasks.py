@@ -10,11 +10,13 @@ from collections import Counter
 import pytest
 
 from slmagent.scenarios.booking.database import BookingDatabase
-from slmagent.scenarios.booking.draw import Draw, weakened
+from slmagent.scenarios.booking.draw import weakened
 from slmagent.scenarios.booking.inventory import HOME, OOD
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Hotel, HotelQuery, best_flights, best_hotels
-from slmagent.scenarios.booking.tasks import SPLIT_SIZES, Task, kind_of, kinds_of, make_task, scenario_ids
+from slmagent.scenarios.booking.tasks import Task, kind_of, kinds_of, make_task, scenario_ids
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import SPLIT_SIZES
 from slmagent.types import SPLITS
 
 LEVELS = range(6)

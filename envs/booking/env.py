@@ -19,11 +19,12 @@ from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS, BookingOutcome
 from slmagent.rewards.composite import Composite
 from slmagent.rewards.style import style_match
 from slmagent.scenarios.booking.database import BookingDatabase
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family
+from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.policy import Case
 from slmagent.scenarios.booking.tasks import Task, kind_of, make_task, scenario_ids
 from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
 from slmagent.scenarios.personas import PERSONAS
+from slmagent.scenarios.splits import Family
 from slmagent.scenarios.users import Agenda, Slot, Twist, UserSimulator
 from slmagent.types import ParsedAction
 

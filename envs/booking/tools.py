@@ -11,9 +11,10 @@ from pydantic import Field
 
 from slmagent.envs.tools import Finish, Tool, ToolError
 from slmagent.scenarios.booking.database import BookingDatabase
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family
+from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.phrasing import date_text
 from slmagent.scenarios.booking.tasks import Read
+from slmagent.scenarios.splits import Family
 
 
 class SearchFlights(Tool):

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from slmagent.envs.wording import one_of
 from slmagent.scenarios.booking.records import Flight
 from slmagent.scenarios.booking.tasks import Answer
-from slmagent.scenarios.personas import PERSONAS
-
-
-def _one_of(persona: str, *, terse: str, plain: str, playful: str, full: str) -> str:
-    traits = PERSONAS[persona]
-    if traits.humour >= 0.5:
-        return playful
-    if traits.verbosity <= 0.2:
-        return terse
-    return full if traits.verbosity >= 0.8 else plain
 
 
 def booked_text(persona: str, flight: Flight, reference: str) -> str:
     """Says that a flight is booked."""
-    return _one_of(
+    return one_of(
         persona,
         terse=f"Booked {flight.flight_id}, reference {reference}.",
         plain=f"Your flight {flight.flight_id} is booked, reference {reference}.",
@@ -42,7 +33,7 @@ def answer_text(persona: str, answer: Answer) -> str:
         "celsius": ("temperature will be", f"{answer.value} C"),
         "tier": ("tier is", answer.value),
     }[answer.kind]
-    return _one_of(
+    return one_of(
         persona,
         terse=f"It is {value}.",
         plain=f"The {subject} {value}." if answer.kind != "tier" else f"Your {subject} {value}.",
@@ -53,7 +44,7 @@ def answer_text(persona: str, answer: Answer) -> str:
 
 def done_text(persona: str) -> str:
     """Closes a talk in which everything has been said."""
-    return _one_of(
+    return one_of(
         persona,
         terse="Done.",
         plain="You are all set.",
@@ -70,7 +61,7 @@ def question_text(persona: str, missing: Sequence[str]) -> str:
     # Preferences get a sentence of their own: beside another question they are taken for an aside.
     which = "Which flight would you like?" if "preference" in missing else ""
     asked = [f"{long}?" if facts else "", which]
-    return _one_of(
+    return one_of(
         persona,
         terse=_sentences(f"{short}, please?" if facts else "", "Which flight?" if which else ""),
         plain=_sentences(*asked),
@@ -83,7 +74,7 @@ def question_text(persona: str, missing: Sequence[str]) -> str:
 
 def proposal_text(persona: str, reason: str, question: str) -> str:
     """Gives the reason and asks for agreement."""
-    return _one_of(
+    return one_of(
         persona,
         terse=f"{reason}. {question}",
         plain=f"{reason}. {question}",
@@ -104,14 +95,14 @@ def refusal_text(persona: str, reference: str, action: str, clause: str, *, when
     reasons = REFUSAL_REASONS[clause]
     reason = reasons[round_ % len(reasons)].format(done=done, when=when)
     if round_:
-        return _one_of(
+        return one_of(
             persona,
             terse=f"No, I cannot {action} it, {reason}.",
             plain=f"I understand, but I cannot {action} {reference}, {reason}.",
             playful=f"I know, but I can't {action} {reference}, {reason}!",
             full=f"I understand your position and I am sorry, but I cannot {action} {reference} for you, because {reason}.",
         )
-    return _one_of(
+    return one_of(
         persona,
         terse=f"I cannot {action} {reference}, {reason}.",
         plain=f"I am sorry, I cannot {action} {reference}, {reason}.",
@@ -124,7 +115,7 @@ def changed_text(persona: str, reference: str, action: str, flight_id: str, fee:
     """Says that a booking was changed or cancelled, and for how much."""
     what = f"moved to {flight_id}" if action == "change" else "cancelled"
     cost = f"fee EUR {fee}" if fee else "free"
-    return _one_of(
+    return one_of(
         persona,
         terse=f"{reference} {what}, {cost}.",
         plain=f"Your booking {reference} is {what}, {cost}.",
@@ -135,7 +126,7 @@ def changed_text(persona: str, reference: str, action: str, flight_id: str, fee:
 
 def trip_text(persona: str, flight_reference: str, hotel_reference: str) -> str:
     """Says that flight and hotel are booked."""
-    return _one_of(
+    return one_of(
         persona,
         terse=f"Booked: flight {flight_reference}, hotel {hotel_reference}.",
         plain=f"Your flight {flight_reference} and hotel {hotel_reference} are booked.",

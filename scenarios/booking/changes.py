@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from slmagent.scenarios.booking.database import Booking
-from slmagent.scenarios.booking.draw import Draw, answering_flights, customer, decoy_flights, flight_ids, flight_rows
-from slmagent.scenarios.booking.inventory import INVENTORIES, TIERS, Family
+from slmagent.scenarios.booking.draw import answering_flights, customer, decoy_flights, flight_ids, flight_rows
+from slmagent.scenarios.booking.inventory import INVENTORIES, TIERS
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.policy import CHANGE_CLAUSES, HALF_FEE_TIERS, Change, Policy
 from slmagent.scenarios.booking.records import Customer, FlightQuery
-from slmagent.scenarios.booking.requests import Belongs, choose, describe
+from slmagent.scenarios.booking.requests import choose, describe
 from slmagent.scenarios.booking.tasks import Wish
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import Belongs, Family
 
 KINDS = (
     "cancel_standard",

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family
+from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.records import Customer, Flight, Hotel, Weather
+from slmagent.scenarios.splits import Family
 
 _SCHEMA = """
 CREATE TABLE cities (name TEXT PRIMARY KEY);

@@ -1,53 +1,15 @@
-"""Stable randomness for tasks, and rows of the world drawn with it."""
+"""Rows of the booking world, drawn at random."""
 
 from __future__ import annotations
 
-import hashlib
-import random
-from collections.abc import Iterator, MutableSequence, Sequence
-from typing import TypeVar
+from collections.abc import Iterator
 
 from slmagent.scenarios.booking.inventory import CONDITIONS, TIERS, Inventory
 from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Hotel, Weather, best_flights
+from slmagent.scenarios.draw import Draw
 
-T = TypeVar("T")
 FIRST_DAY, LAST_DAY = 2, 27
 MINUTES = range(6 * 60, 23 * 60, 5)
-
-
-class Draw:
-    """A random source that gives the same draws on every Python version: only `Random.random` is guaranteed stable.
-
-    Args:
-        key: Any string; equal keys give equal draws.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._uniform = random.Random(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")).random
-
-    def integer(self, low: int, high: int) -> int:
-        """A whole number in [low, high]."""
-        return low + int(self._uniform() * (high - low + 1))
-
-    def chance(self, probability: float) -> bool:
-        """True with the given probability."""
-        return self._uniform() < probability
-
-    def pick(self, items: Sequence[T]) -> T:
-        """One of the items."""
-        return items[int(self._uniform() * len(items))]
-
-    def shuffle(self, items: MutableSequence[T]) -> None:
-        """Fisher-Yates, in place."""
-        for last in range(len(items) - 1, 0, -1):
-            other = int(self._uniform() * (last + 1))
-            items[last], items[other] = items[other], items[last]
-
-    def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """Distinct items, in random order."""
-        pool = list(items)
-        self.shuffle(pool)
-        return pool[:count]
 
 
 def clock(minutes: int) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-Family = Literal["home", "ood"]
+from slmagent.scenarios.splits import Family
 
 CONDITIONS = ("sunny", "cloudy", "rainy", "windy", "foggy", "stormy")
 TIERS = ("blue", "silver", "gold", "platinum")
@@ -73,8 +72,3 @@ OOD = Inventory(
 )  # fmt: skip
 
 INVENTORIES: Mapping[Family, Inventory] = {"home": HOME, "ood": OOD}
-
-
-def family_of(split: str) -> Family:
-    """The inventory a split draws on."""
-    return "ood" if split == "ood" else "home"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family
+from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.records import FlightQuery
+from slmagent.scenarios.splits import Family
 
 _OBJECTIVES: Mapping[Family, Mapping[str, str]] = {
     "home": {"cheapest": "cheapest", "earliest": "earliest", "latest": "latest"},

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from slmagent.scenarios.booking.database import Booking
-from slmagent.scenarios.booking.inventory import Family
 from slmagent.scenarios.booking.phrasing import date_text
+from slmagent.scenarios.splits import Family
 
 Change = Literal["new", "change", "cancel"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from slmagent.scenarios.booking.draw import (
     FIRST_DAY,
     LAST_DAY,
     MINUTES,
-    Draw,
     answering_flights,
     clock,
     customer,
@@ -19,13 +17,13 @@ from slmagent.scenarios.booking.draw import (
     route,
     weather_rows,
 )
-from slmagent.scenarios.booking.inventory import CONDITIONS, INVENTORIES, TIERS, Family
+from slmagent.scenarios.booking.inventory import CONDITIONS, INVENTORIES, TIERS
 from slmagent.scenarios.booking.phrasing import booking_openings, date_text, flight_wish, question_openings
 from slmagent.scenarios.booking.records import FlightQuery
 from slmagent.scenarios.booking.tasks import Answer, Wish
 from slmagent.scenarios.booking.wishes import flight_wishes
-
-Belongs = Callable[[tuple[Any, ...]], bool]
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import Belongs, Family
 
 QUESTION_KINDS = ("price", "condition", "time", "rate", "celsius", "tier")
 DESCRIBED_KINDS = ("time", "price", "time", "stops", "price")

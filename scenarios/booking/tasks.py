@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from slmagent.scenarios.booking.database import Booking, Write
-from slmagent.scenarios.booking.draw import Draw
-from slmagent.scenarios.booking.inventory import Family, family_of
 from slmagent.scenarios.booking.policy import Policy
 from slmagent.scenarios.booking.records import Customer, Flight, FlightQuery, Hotel, Weather
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import Belongs, Catalogue, Family, belongs_to, family_of
 
-SPLIT_SIZES: Mapping[str, int] = {"train": 4000, "val": 500, "test": 500, "ood": 200}
-_SHARES: Mapping[str, range] = {"train": range(0, 6), "val": range(6, 8), "test": range(8, 10)}
 _PERSONAS = ("concise", "detailed", "humorous", "technical", "impatient", "confused")
 
 _OOD_PERSONAS = (*_PERSONAS, "non_native")
@@ -95,20 +90,19 @@ class Task:
         return family_of(self.split)
 
 
-Maker = Callable[[Draw, Family, str, Callable[[tuple[Any, ...]], bool]], "dict[str, Any] | None"]
+Maker = Callable[[Draw, Family, str, Belongs], "dict[str, Any] | None"]
 """Builds a level's part of a task from a draw, the family, the task kind and a test whether a signature belongs to the split.
 Returns None if it does not."""
 
 
 def kinds_of(level: int) -> tuple[str, ...]:
     """Task kinds of a level, in the proportions in which its tasks cycle through them."""
-    return _levels()[level][0]
+    return catalogue().kinds[level]
 
 
-@functools.cache
 def scenario_ids(level: int, split: str) -> tuple[str, ...]:
     """Ids of all tasks of a level and split."""
-    return tuple(f"booking-{level}-{split}-{index:05d}" for index in range(SPLIT_SIZES[split]))
+    return catalogue().ids(level, split)
 
 
 def kind_of(scenario_id: str) -> str:
@@ -117,16 +111,7 @@ def kind_of(scenario_id: str) -> str:
     Raises:
         ValueError: The id is not one of `scenario_ids`.
     """
-    level, _, index = _parse(scenario_id)
-    kinds = kinds_of(level)
-    return kinds[index % len(kinds)]
-
-
-def _parse(scenario_id: str) -> tuple[int, str, int]:
-    match = re.fullmatch(r"booking-(\d)-(train|val|test|ood)-(\d{5})", scenario_id)
-    if match is None or int(match[1]) not in _levels() or int(match[3]) >= SPLIT_SIZES[match[2]]:
-        raise ValueError(f"unknown scenario id {scenario_id!r}; expected one like 'booking-1-train-00042'")
-    return int(match[1]), match[2], int(match[3])
+    return catalogue().read(scenario_id)[2]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -136,17 +121,12 @@ def make_task(scenario_id: str) -> Task:
     Raises:
         ValueError: The id is not one of `scenario_ids`.
     """
-    level, split, _ = _parse(scenario_id)
-    kind, maker = kind_of(scenario_id), _levels()[level][1]
-    family = family_of(split)
-
-    def belongs(signature: tuple[Any, ...]) -> bool:
-        return split == "ood" or share_of(signature) in _SHARES[split]
-
+    level, split, kind = catalogue().read(scenario_id)
+    maker = _levels()[level][1]
     attempt = 0
     while True:
         draw = Draw(f"{scenario_id}|{attempt}")
-        parts = maker(draw, family, kind, belongs)
+        parts = maker(draw, family_of(split), kind, belongs_to(split))
         if parts is not None:
             first_reference = draw.integer(20, 89)
             return Task(
@@ -161,10 +141,10 @@ def make_task(scenario_id: str) -> Task:
         attempt += 1
 
 
-def share_of(signature: tuple[Any, ...]) -> int:
-    """The tenth (0 to 9) of all possible wishes that a signature falls into."""
-    text = json.dumps(signature, ensure_ascii=False)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") % 10
+@functools.cache
+def catalogue() -> Catalogue:
+    """Ids and kinds of all tasks."""
+    return Catalogue("booking", {level: kinds for level, (kinds, _) in _levels().items()})
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from typing import Any
 
 from slmagent.scenarios.booking.database import Write
 from slmagent.scenarios.booking.draw import (
-    Draw,
     answering_flights,
     customer,
     flight_ids,
@@ -17,12 +16,14 @@ from slmagent.scenarios.booking.draw import (
     route,
     weather_rows,
 )
-from slmagent.scenarios.booking.inventory import CONDITIONS, INVENTORIES, Family, Inventory
+from slmagent.scenarios.booking.inventory import CONDITIONS, INVENTORIES, Inventory
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.policy import TRIP_CLAUSES, Policy
 from slmagent.scenarios.booking.records import Flight, Hotel, HotelQuery, Weather, best_flights, best_hotels
-from slmagent.scenarios.booking.requests import Belongs, choose
+from slmagent.scenarios.booking.requests import choose
 from slmagent.scenarios.booking.tasks import Wish
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import Belongs, Family
 
 KINDS = ("rain_stars", "cold_nights", "rain_choice", "cold_stars", "rain_nights", "cold_choice")
 """What would move the trip by a day, and what the customer changes its mind about."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slmagent.scenarios.booking.inventory import Family
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.records import FlightQuery
 from slmagent.scenarios.booking.tasks import Wish
+from slmagent.scenarios.splits import Family
 
 
 def flight_wishes(family: Family, query: FlightQuery, hidden: tuple[str, ...] = ()) -> tuple[Wish, ...]:

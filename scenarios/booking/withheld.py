@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slmagent.scenarios.booking.draw import FIRST_DAY, LAST_DAY, Draw, route
-from slmagent.scenarios.booking.inventory import INVENTORIES, Family
+from slmagent.scenarios.booking.draw import FIRST_DAY, LAST_DAY, route
+from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.phrasing import date_text, flight_wish
 from slmagent.scenarios.booking.records import FlightQuery
-from slmagent.scenarios.booking.requests import CHOICE_KINDS, Belongs, book_one_flight, choose, describe
+from slmagent.scenarios.booking.requests import CHOICE_KINDS, book_one_flight, choose, describe
 from slmagent.scenarios.booking.wishes import flight_wishes, parts_that_matter
+from slmagent.scenarios.draw import Draw
+from slmagent.scenarios.splits import Belongs, Family
 
 KINDS = ("date+preference", "origin+preference", "origin+date+preference", "origin+date")
 """What is held back. Origin or date always is: who guesses them all but never guesses right."""
