@@ -27,7 +27,7 @@ MESSAGES = (4, 10)
 """Fewest and most past messages of a simulated user."""
 MIN_SHARE = 0.01
 """Share of the training users that must have used a word for it to be a feature."""
-INVERSE_STRENGTH = 0.05
+INVERSE_STRENGTH = 0.01
 """Inverse strength of the L2 penalty (scikit-learn's C), for features of unit variance."""
 
 _ASKS = tuple(f"What is your {pattern.spoken}?" for pattern in BOOKING_LEXICON)
