@@ -463,7 +463,7 @@ def test_sync_vector_env_and_wrappers(env_id: str):
     info: dict[str, Any] = {}
     for _ in range(2):
         _, _, terminated, truncated, info = wrapped.step("One moment.")
-    assert truncated and not terminated
+    assert (terminated, truncated) == (False, True)
     assert info["episode"]["l"] == 2
 
 
