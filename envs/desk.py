@@ -9,7 +9,7 @@ import abc
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from slmagent.envs.base import ChatEnv, UserTurn
 from slmagent.scenarios.users import Proposal, UserSimulator
@@ -100,10 +100,13 @@ def share_done(marks: list[bool], wanted: Counter[Write], made: Counter[Write]) 
     return max(0.0, reached / (len(marks) + wanted.total()) - WRITE_PENALTY * (made - wanted).total())
 
 
-class DeskEnv(ChatEnv):
+EpisodeT = TypeVar("EpisodeT", bound=DeskEpisode)
+
+
+class DeskEnv(ChatEnv, Generic[EpisodeT]):
     """A desk: the part of an episode that does not depend on what is dealt with there."""
 
-    state: DeskEpisode
+    state: EpisodeT
 
     @abc.abstractmethod
     def _note(self, text: str) -> Judgement:

@@ -31,7 +31,7 @@ LONGEST_EXPERT = {0: 2, 1: 3, 2: 3, 3: 4, 4: 6, 5: 9}
 """Actions of the expert in the longest task of a level."""
 
 
-class BookingEnv(DeskEnv):
+class BookingEnv(DeskEnv[Episode]):
     """The booking desk of a travel agency: look things up, book, change and cancel for the customer in the chat.
 
     ## Description
@@ -108,7 +108,6 @@ class BookingEnv(DeskEnv):
         5: "a trip of flight and hotel that depends on the weather; the user changes its mind and is asked first",
     }
     default_weights: ClassVar[Mapping[str, float]] = DEFAULT_WEIGHTS
-    state: Episode
 
     def _default_max_turns(self) -> int:
         return 2 * step_budget(LONGEST_EXPERT[self.level]) + 2

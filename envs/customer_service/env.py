@@ -30,7 +30,7 @@ LONGEST_EXPERT = {0: 2, 1: 2, 2: 4, 3: 6, 4: 9, 5: 8}
 """Actions of the expert in the longest task of a level."""
 
 
-class CustomerServiceEnv(DeskEnv):
+class CustomerServiceEnv(DeskEnv[Episode]):
     """A shop's help desk: answer from the knowledge base and the records, and settle complaints by the rules.
 
     ## Description
@@ -107,7 +107,6 @@ class CustomerServiceEnv(DeskEnv):
         5: "two linked problems, a wrong story, an exception",
     }
     default_weights: ClassVar[Mapping[str, float]] = DEFAULT_WEIGHTS
-    state: Episode
 
     def _default_max_turns(self) -> int:
         return 2 * step_budget(LONGEST_EXPERT[self.level]) + 2
