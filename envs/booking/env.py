@@ -102,7 +102,7 @@ class BookingEnv(ChatEnv):
 
     ## Arguments
     See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
-    `reward_weights`, `shaping_gamma`, `render_mode`.
+    `reward_weights`, `shaping_gamma`, `user_llm`, `render_mode`.
 
     ## Version History
     * v0: first version.
@@ -176,7 +176,11 @@ class BookingEnv(ChatEnv):
         left = reply.left or episode.idle >= MAX_IDLE
         if left:
             episode.ended = "user_left"
-        return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
+        said = reply.text if reply.left or not left else FAREWELL
+        return UserTurn(said, asked=bool(reply.asked), agrees=reply.confirmed, left=left)
+
+    def _user(self) -> UserSimulator:
+        return self.state.user
 
     def _note(self, text: str) -> Judgement:
         """Takes a message to the user into the state; what it asks agreement for."""
