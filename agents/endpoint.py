@@ -29,9 +29,7 @@ class EndpointAgent:
         settings: Further settings of `slmagent.endpoint.ChatEndpoint`: temperature, limits, retries, the key's variable.
     """
 
-    def __init__(
-        self, base_url: str, model: str, *, seed: int | None = None, concurrency: int = 8, **settings: Any
-    ) -> None:
+    def __init__(self, base_url: str, model: str, *, seed: int | None = None, concurrency: int = 8, **settings: Any) -> None:
         if concurrency < 1:
             raise UsageError(f"expected concurrency >= 1, actual {concurrency}")
         self.endpoint = ChatEndpoint(base_url, model, **settings)

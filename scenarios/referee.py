@@ -19,31 +19,38 @@ _MARKUP = re.compile(
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+")
 _YES = re.compile(
-    r"\b(?:yes|yep|yeah|sure|ok|okay|fine|certainly|of course|absolutely|agreed|i agree|acceptable|sounds good|suits me)\b", re.I
+    r"\b(?:yes|yep|yeah|sure|ok|okay|fine|certainly|of course|absolutely|agreed|i agree|acceptable|sounds good|suits me)\b",
+    re.IGNORECASE,
 )
 _GO_AHEAD = re.compile(
     r"\b(?:go ahead|go for it|go on|proceed|do it|do that|can do|make it|book (?:it|that|both|them)|agreed|i agree|i accept"
     r"|confirm(?:ed)?|approved?|i would like that)\b",
-    re.I,
+    re.IGNORECASE,
 )
-_NO = re.compile(r"\b(?:no|nope|nah|wrong|not|never|cannot)\b|n['\u2019]t\b", re.I)
-_STARTS_WITH_NO = re.compile(r"^\W*(?:no|nope|nah|wrong|never|i (?:do not|don['\u2019]t|disagree|refuse))\b", re.I)
-_BYE = re.compile(r"\b(?:good\s?bye|bye|farewell|somewhere else|giv(?:e|ing) up|(?:i am|i['\u2019]m) (?:leaving|out|done here))\b", re.I)
-_CALENDAR = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday january february april june july august september october
-    november december today tomorrow tonight yesterday noon midnight""".split()
+_NO = re.compile(r"\b(?:no|nope|nah|wrong|not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+_STARTS_WITH_NO = re.compile(r"^\W*(?:no|nope|nah|wrong|never|i (?:do not|don['\u2019]t|disagree|refuse))\b", re.IGNORECASE)
+_BYE = re.compile(
+    r"\b(?:good\s?bye|bye|farewell|somewhere else|giv(?:e|ing) up|(?:i am|i['\u2019]m) (?:leaving|out|done here))\b",
+    re.IGNORECASE,
 )
-_NUMERALS = frozenset(
-    """zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen""".split()
-)
+_WORDS_OF_TIME = """
+    monday tuesday wednesday thursday friday saturday sunday january february april june july august september october
+    november december today tomorrow tonight yesterday noon midnight
+"""
+_NUMERALS = """
+    zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen
+"""
+_COUNTED = frozenset((_WORDS_OF_TIME + _NUMERALS).split())
+"""Words that are as good as a number or a date."""
 _NO_NAMES = frozenset(("i", "i'm", "i'd", "i'll", "i've", "ok", "okay", "english", "hello", "hi", "hey", "thanks", "please"))
 """Words that may be written with a capital anywhere and are no names."""
-_COMMON = frozenset(
-    """the and but for with from that this these those what which when where who how not all any some must may can could would
-    should have has had are was were will want need like please than then them they your you its it's about only also just very
-    most more less least much many day days time date one""".split()
-)
+_COMMON_WORDS = """
+    the and but for with from that this those these what which when where who how not all any some must may can could would
+    should have has had are was were will want need like please than then them they your you its about only also just very
+    most more less least much many day days time date one
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 """Words of a secret that give nothing away by themselves."""
 SPARE_WORDS = 25
 """Words that a wording may have more than twice the script's."""
@@ -121,7 +128,7 @@ def _missing(text: str, brief: Brief) -> str | None:
 def _invented(text: str, brief: Brief) -> str | None:
     known = _folded(brief.script)
     own = [word.casefold() for word in _entities(text)]
-    own += [word for word in _folded(text) if word in _CALENDAR or word in _NUMERALS]
+    own += [word for word in _folded(text) if word in _COUNTED]
     return "it names a number, date or name that the note does not hold" if set(own) - known else None
 
 

@@ -21,7 +21,7 @@ from slmagent.types import Message
 ATTEMPTS = 2
 """Wordings asked for before the scripted text is taken."""
 SHOWN_MESSAGES, SHOWN_CHARACTERS = 8, 600
-"""How much of the talk the model sees: last messages, and characters of each. An assistant's flood must not break the endpoint."""
+"""How much of the talk the model sees: last messages, and characters of each. No assistant can flood the endpoint."""
 
 
 class Scripted(Protocol):

@@ -1,4 +1,4 @@
-"""One client for OpenAI-compatible chat endpoints (vLLM, llama.cpp, Ollama, a hosted service), for agents and simulated users."""
+"""The client of OpenAI-compatible chat endpoints (vLLM, llama.cpp, Ollama, a hosted service), for agents and users."""
 
 from __future__ import annotations
 

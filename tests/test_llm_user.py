@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from chat_server import Server, note_of, running, well_behaved
 
 from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.agents.scripted import ExpertAgent
@@ -33,64 +32,10 @@ IDS_AND_LEVELS = [
 ]
 
 
-# ---- an endpoint ----------------------------------------------------------------------------------------------------
-
-
-class Server(ThreadingHTTPServer):
-    """A chat endpoint whose answer to a request is up to `answer`: a text, a status, or None for silence."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answer: Callable[[dict[str, Any]], str | int | None] = well_behaved
-        self.asked: list[dict[str, Any]] = []
-        self.closing = threading.Event()
-
-    def settings(self, **changes: Any) -> dict[str, Any]:
-        return {"base_url": f"http://127.0.0.1:{self.server_port}/v1", "model": "m", "retries": 0, "backoff_s": 0.0, **changes}
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # keeps the connection, which is much faster
-
-    def do_POST(self) -> None:
-        server: Any = self.server
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server.asked.append(body)
-        answer = server.answer(body)
-        if answer is None:
-            server.closing.wait(5)
-            return
-        status = answer if isinstance(answer, int) else 200
-        reply = {"choices": [{"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}]}
-        content = json.dumps(reply if status == 200 else {"error": {"message": "overloaded"}}).encode()
-        # One write, so that headers and body travel together.
-        head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(content)}\r\n\r\n"
-        self.wfile.write(head.encode() + content)
-
-    def log_message(self, format: str, *args: Any) -> None: ...
-
-
-def note_of(body: dict[str, Any]) -> str:
-    """The note in a request."""
-    match = re.search(r"Note for your next message: (.*)", body["messages"][1]["content"])
-    assert match is not None
-    return match[1]
-
-
-def well_behaved(body: dict[str, Any]) -> str:
-    return f"Well, {note_of(body)}"
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server
-    server.closing.set()
-    server.shutdown()
-    server.server_close()
+    with running() as server:
+        yield server
 
 
 def make(env_id: str, **kwargs: Any) -> ChatEnv:
@@ -127,7 +72,9 @@ def test_a_model_words_the_user_and_nothing_else_changes(server: Server, env_id:
         worded = play(spoken, seed, first=chatter)
         assert worded[0] == script[0]
         assert len(worded[1]) == len(script[1])
-        assert worded[1] == [f"Well, {text}" if event["accepted"] else text for text, event in zip(script[1], worded[2], strict=True)]
+        assert worded[1] == [
+            f"Well, {text}" if event["accepted"] else text for text, event in zip(script[1], worded[2], strict=True)
+        ]
         assert sum(event["accepted"] for event in worded[2]) == spoken.voice.accepted  # type: ignore[union-attr]
         assert spoken.voice.accepted > 0.7 * len(worded[1]), worded[2]  # type: ignore[union-attr]
     assert play(spoken, seed, first=chatter) == worded
@@ -248,16 +195,14 @@ def test_the_second_try_counts(server: Server) -> None:
     assert event == {"type": "user_wording", "accepted": True, "objections": ["it holds markup or the name of a role"]}
 
 
-@pytest.mark.parametrize(("answer", "said"), [(lambda body: 500, "HTTP 500: overloaded"), (lambda body: None, "no answer in time")])
-def test_a_failing_endpoint_is_an_error_of_the_environment_and_no_reward(
-    server: Server, answer: Callable[[Any], Any], said: str
-) -> None:
+@pytest.mark.parametrize(("answer", "said"), [(500, "HTTP 500: overloaded"), (None, "no answer in time")])
+def test_a_failing_endpoint_is_an_error_of_the_environment_and_no_reward(server: Server, answer: int | None, said: str) -> None:
     user_llm = server.settings(timeout_s=0.2)
 
     def make_env(request: Any) -> gym.Env[Any, Any]:
         return gym.make(BOOKING, level=3, user_llm=user_llm, disable_env_checker=True)
 
-    server.answer = lambda body: well_behaved(body) if len(server.asked) < 2 else answer(body)
+    server.answer = lambda body: well_behaved(body) if len(server.asked) < 2 else answer
     (played,) = run_episodes(ExpertAgent, requests_for(BOOKING, 3, "train", 1), make_env=make_env)
     assert played.status == "env_error"
     assert said in str(played.error)
@@ -269,7 +214,7 @@ def test_a_failing_endpoint_is_an_error_of_the_environment_and_no_reward(
         env.step("Hello")
     server.answer = well_behaved
     env.reset(seed=0)
-    server.answer = answer
+    server.answer = lambda body: answer
     with pytest.raises(EndpointError, match=said):
         env.step("Hello")
     with pytest.raises(gym.error.ResetNeeded):
@@ -311,7 +256,10 @@ def test_a_flood_of_the_assistant_does_not_reach_the_model(server: Server) -> No
 # ---- the referee by itself ------------------------------------------------------------------------------------------
 
 ANSWER = Brief(
-    script="Sure, from Oslo on 5 June.", facts=("Oslo", "5 June"), secrets=("Rome", "the cheapest flight"), told=("Hello there.",)
+    script="Sure, from Oslo on 5 June.",
+    facts=("Oslo", "5 June"),
+    secrets=("Rome", "the cheapest flight"),
+    told=("Hello there.",),
 )
 
 
