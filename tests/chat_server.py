@@ -55,7 +55,8 @@ def note_of(body: dict[str, Any]) -> str:
 
 
 def well_behaved(body: dict[str, Any]) -> str:
-    return f"Well, {note_of(body)}"
+    """Says what the note says; anything else is only somebody asking whether the endpoint is there."""
+    return f"Well, {note_of(body)}" if len(body["messages"]) > 1 else "Hello"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -14,10 +15,12 @@ from chat_server import Server, note_of, running, well_behaved
 
 from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.agents.scripted import ExpertAgent
+from slmagent.cli import main
 from slmagent.endpoint import EndpointError
 from slmagent.envs.base import ChatEnv
 from slmagent.envs.registration import ENTRY_POINTS
 from slmagent.errors import UsageError
+from slmagent.records import read_trajectories
 from slmagent.scenarios.lines import ASIDES, GREETINGS, LINES
 from slmagent.scenarios.personas import PERSONAS
 from slmagent.scenarios.referee import Brief, objection, tidy
@@ -355,3 +358,23 @@ def test_a_user_without_secrets_is_worded_too(server: Server) -> None:
 
     said = Voice(connect(server.settings()), 0).say("I like tea.", None)
     assert (said.text, said.accepted, said.objections) == ("Well, I like tea.", True, ())
+
+
+# ---- the command line -----------------------------------------------------------------------------------------------
+
+
+def test_episodes_with_such_users_are_played_and_recorded(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = f"{server.settings()['base_url']}#m"
+    words = ["rollout", "expert", "--env", "booking", "--level", "3", "--n", "4", "--out", str(tmp_path / "e.jsonl")]
+    assert main([*words, "--user-llm", spec]) == 0
+    played = read_trajectories(tmp_path / "e.jsonl")
+    assert [episode.success for episode in played] == [True] * 4
+    assert all(episode.messages[1]["content"].startswith("Well, ") for episode in played)
+    expected = {"kwargs": {"user_llm": {"base_url": server.settings()["base_url"], "model": "m"}}}
+    assert [episode.metadata["env"] for episode in played] == [expected] * 4
+    server.answer = lambda body: 404
+    for user_llm, said in ((spec, "does not know this address"), ("m", "URL#MODEL"), ("localhost#m", "expected an address")):
+        assert main([*words, "--overwrite", "--user-llm", user_llm]) == 2
+        assert said in capsys.readouterr().err
