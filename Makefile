@@ -3,6 +3,7 @@
 #   make demo       set-up, then: a 135M-parameter model learns to book flights, with a report at the end
 #   make test       set-up, then: all tests
 #   make check      set-up, then: lint, format, types (what CI runs beside the tests)
+#   make docs       set-up, then: docs/environments anew from the environments
 #   make results    set-up, then: the numbers of docs/results.md (resumable; takes hours)
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check results model clean distclean
+.PHONY: demo test check docs results model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -46,6 +47,9 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+docs: model
+	$(BIN)/slmagent envs docs
 
 results: model
 	$(BIN)/python benchmarks/results.py

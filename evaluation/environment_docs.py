@@ -18,6 +18,7 @@ from slmagent.types import Trajectory
 INDEX = "README.md"
 WIDTH = 118
 NOTE = "<!-- Made by `make docs` from the docstrings and from episodes of the expert; edit those. -->"
+_EXAMPLES = "The scripted expert in the first task of each level's `train` split, with what every action earned."
 _MEASURED = (
     "Turns and tokens are those of the scripted expert in {episodes} tasks a level: fewest to most actions, the longest system "
     "message with its tools, the longest whole episode (tokenizer of SmolLM2, compact prompts)."
@@ -53,9 +54,9 @@ def index_page(environments: Mapping[str, type[ChatEnv]], contexts: Sequence[Lev
         rows.append(f"| {name} | {context.level} | {text} | {turns} | {context.system} | {context.episode} |")
     measured = _MEASURED.format(episodes=max((context.episodes for context in contexts), default=0))
     budgets = (
-        f"`slmagent envs --check` holds these numbers against their budgets: {EPISODE_BUDGET:,} tokens an episode, and at levels "
-        f"{EASY_LEVELS[0]} to {EASY_LEVELS[-1]} {EASY_EPISODE_BUDGET:,} tokens an episode and {EASY_SYSTEM_BUDGET} the system "
-        "message."
+        f"`slmagent envs --check` holds these numbers against their budgets: {EPISODE_BUDGET:,} tokens for a whole episode; "
+        f"at levels {EASY_LEVELS[0]} to {EASY_LEVELS[-1]}, {EASY_EPISODE_BUDGET:,} for an episode and {EASY_SYSTEM_BUDGET} "
+        "for the system message."
     )
     arguments = [f"* `{name}`: {text}" for name, text in _arguments(ChatEnv)]
     return "\n".join(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from slmagent.evaluation.context import LevelContext
 
-DOCS_TASKS = 20
+DOCS_TASKS = 10
 """Tasks of each level and split that the pages' numbers rest on."""
 
 
@@ -167,9 +167,11 @@ class Envs:
         if self.tasks < 1:
             raise UsageError(f"expected --tasks of at least 1, actual {self.tasks}")
         contexts = measure_all(self.tasks, messages())
-        table = Table(box=box.SIMPLE_HEAD)
-        for heading in ("environment", "level", "episodes", "turns", "system tokens", "episode tokens", ""):
-            table.add_column(heading, justify="left" if heading in ("environment", "") else "right")
+        table = Table(title="tokens of the expert's episodes", title_justify="left", box=box.SIMPLE_HEAD)
+        table.add_column("environment", overflow="fold")
+        for heading in ("level", "episodes", "turns", "system", "episode"):
+            table.add_column(heading, justify="right")
+        table.add_column()
         for context in contexts:
             turns = " to ".join(map(str, dict.fromkeys(context.turns)))
             verdict = "too long" if context.broken() else "ok"
