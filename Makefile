@@ -30,12 +30,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@# Whatever torch is there now stays: its version constrains everything that is installed from here on.
 	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
 	@$(TORCH_VERSION) >> $(VENV)/constraints.txt
-	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,dev]'
+	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,embed,guards,profiles,dev]'
 	@touch $@
 
-# The model is needed by some tests only; those say so and are skipped where it cannot be had.
+# The models are needed by some tests only; those say so and are skipped where they cannot be had.
 model: $(STAMP)
 	@$(BIN)/slmagent models pull || true
+	@$(BIN)/slmagent models pull all-minilm-l6-v2 || true
 
 demo: $(STAMP)
 	$(BIN)/slmagent demo

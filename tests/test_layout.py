@@ -26,6 +26,7 @@ PLOTTING = {"matplotlib", "scipy", "jinja2", "plotly"}
 OPEN_TO_ALL = {
     "slmagent.types",
     "slmagent.errors",
+    "slmagent.fetching",
     "slmagent.plain",
     "slmagent.records",
     "slmagent.config",

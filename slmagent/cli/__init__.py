@@ -77,6 +77,7 @@ def _commands() -> Any:
     from slmagent.cli.evaluate import Evaluate
     from slmagent.cli.models import Models
     from slmagent.cli.play import Play
+    from slmagent.cli.profile import ProfileCommand
     from slmagent.cli.rescore import Rescore
     from slmagent.cli.rollout import Rollout
     from slmagent.cli.train import Demo, Train
@@ -89,5 +90,6 @@ def _commands() -> Any:
         | Annotated[Rescore, subcommand("rescore")]
         | Annotated[Train, subcommand("train")]
         | Annotated[Evaluate, subcommand("eval")]
+        | Annotated[ProfileCommand, subcommand("profile")]
         | Annotated[Demo, subcommand("demo")]
     )
