@@ -24,7 +24,7 @@ LIST_WORDS = frozenset({"following", "information", "info", "details", "question
 _ACT = (
     "book|reserve|buy|purchase|order|cancel|change|modify|update|move|rebook|pay|proceed|continue|finalize|finalise|complete|confirm|"
     "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|"
-    "use|open|exchange|escalate|register|raise|file|waive"
+    "use|open|create|exchange|escalate|register|raise|file|waive"
 )
 _LOOK = (
     "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|recommend|explore|wait|compare|tell|give|provide|send|"
@@ -114,6 +114,8 @@ CUES: Mapping[str, tuple[str, ...]] = {
         f"do|would|if|will you {_WANT} this|that|it",
         f"do|would|if|will you {_WANT} a|an|the|your _ {_REMEDY}",
         f"{_MODAL} i|we send|offer|give you|it _ {_REMEDY}",
+        f"{_MODAL} i|we send you|it another|again",
+        f"{_MODAL} i|we send you a new",
         f"allow|permit|let me|us to {_ACT}",
         "you agree|accept|approve|authorize|authorise|consent",
         "do|can|could|would|will you agree|accept|approve|authorize|authorise|consent",

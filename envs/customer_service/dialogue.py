@@ -14,7 +14,7 @@ from slmagent.scenarios.understanding import Understanding, understand
 
 _REMEDIES = {
     "refund": re.compile(
-        r"\brefund|\bpay(?:ing)? (?:it |you |that )?back|\bmoney back|\breimburs"
+        r"\brefund|\bpay(?:ing)? (?:it |you |that )?back|\b(?:money|EUR \d+) back|\breimburs"
         r"|\b(?:accept|process|approve|register|arrange) (?:the|your|a) return\b",
         re.IGNORECASE,
     ),
@@ -100,7 +100,7 @@ def refuses_for(text: str, clause: str) -> bool:
     if not _heard(text).refuses:
         return False
     kept: list[str] = []
-    for part in (part for sentence in _SENTENCE.split(text) for part in _TURN.split(sentence)):
+    for part in _parts(text):
         heard = _heard(part)
         if heard.refuses:
             kept.append(part)
@@ -129,13 +129,18 @@ def _heard(text: str) -> Understanding:
     return understand(text, CUSTOMER_SERVICE_LEXICON)
 
 
+def _parts(text: str) -> list[str]:
+    """Sentences, cut where they turn ("..., but ...")."""
+    return [part for sentence in _SENTENCE.split(text) for part in _TURN.split(sentence)]
+
+
 def _asked_for(text: str) -> tuple[str, list[str]]:
-    """The sentences that ask for agreement, or that lead up to "is that okay?", and the remedies they name, in order."""
-    sentences = _SENTENCE.split(text)
-    asking = " ".join(sentence for sentence in sentences if _heard(sentence).proposes)
+    """The parts that ask for agreement, or that lead up to "is that okay?", and the remedies they name, in order."""
+    parts = _parts(text)
+    asking = " ".join(part for part in parts if _heard(part).proposes)
     if remedies := _named_remedies(asking):
         return asking, remedies
-    offering = " ".join(sentence for sentence in sentences if not _heard(sentence).refuses)
+    offering = " ".join(part for part in parts if not _heard(part).refuses)
     return offering, _named_remedies(offering)
 
 
