@@ -63,7 +63,7 @@ class CustomerServiceEnv(DeskEnv[Episode]):
     | component | weight | value |
     |---|---|---|
     | `understand` | 0.1 | 1 when a message names what the customer asks about |
-    | `info_retrieval` | 0.3 | overlap of the articles cited (once read) with the right ones; absent where there are none |
+    | `info_retrieval` | 0.3 | overlap of the articles cited (once read) with those to name; absent where there are none |
     | `solution_complete` | 0.4 | share of the required steps that was done; at most 0.9 without success |
     | `user_satisfaction` | 1.0 | 0.8 to 1 by the customer's mood on success, at most 0.1 otherwise |
     | `repetition` | 0.1 | minus the worst repetition among the messages, at most 1 |
@@ -159,6 +159,7 @@ class CustomerServiceEnv(DeskEnv[Episode]):
                 success=self._success(),
                 confirmed=episode.confirmed(),
                 cites=episode.task.cites,
+                relied={name for kind, name in episode.task.reads if kind == "article"},
                 cited=episode.cited,
                 done=episode.progress(),
                 mood=episode.user.mood,
