@@ -103,7 +103,7 @@ class Repetition:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.repetition is None else -outcome.repetition
+        return None if outcome.repetition is None else 0.0 - outcome.repetition
 
 
 class OffTopic:
@@ -114,7 +114,7 @@ class OffTopic:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.off_topic is None else -outcome.off_topic
+        return None if outcome.off_topic is None else 0.0 - outcome.off_topic
 
 
 class Filler:
@@ -125,7 +125,7 @@ class Filler:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.filler is None else -outcome.filler
+        return None if outcome.filler is None else 0.0 - outcome.filler
 
 
 COMPONENTS = (

@@ -19,8 +19,8 @@ from slmagent.scenarios.customer_service.database import ShopDatabase
 from slmagent.scenarios.customer_service.lexicon import CUSTOMER_SERVICE_LEXICON
 from slmagent.scenarios.customer_service.tasks import Task, kind_of, make_task, scenario_ids
 from slmagent.scenarios.personas import PERSONAS
-from slmagent.scenarios.users import Agenda, UserSimulator
 from slmagent.scenarios.understanding import understand
+from slmagent.scenarios.users import Agenda, UserSimulator
 
 # ---- questions ------------------------------------------------------------------------------------------------------
 
