@@ -3,7 +3,8 @@
 #   make demo       set-up, then: a 135M-parameter model learns to book flights, with a report at the end
 #   make test       set-up, then: all tests
 #   make check      set-up, then: lint, format, types (what CI runs beside the tests)
-#   make results    set-up, then: the numbers of docs/results.md (resumable; takes hours)
+#   make docs       set-up, then: docs/environments from the environments, docs/results.md from docs/results
+#   make results    set-up, then: the numbers of docs/results.md for Booking (resumable; takes hours)
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
 # Variables:
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check results model clean distclean
+.PHONY: demo test check docs results model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -47,6 +48,10 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+docs: model
+	$(BIN)/slmagent envs docs
+	$(BIN)/python benchmarks/results_document.py
 
 results: model
 	$(BIN)/python benchmarks/results.py

@@ -30,6 +30,7 @@ OPEN_TO_ALL = {
     "slmagent.plain",
     "slmagent.records",
     "slmagent.config",
+    "slmagent.endpoint",
     "slmagent.__version__",
 }
 MAY_IMPORT = {
