@@ -139,7 +139,7 @@ def prepared(spec: AgentSpec, options: PlayOptions, console: Console) -> Iterato
 
         makers = {
             "expert": lambda env: scripted.ExpertAgent(env),
-            "do-nothing": scripted.CHEATERS["silent"],
+            "do-nothing": lambda env: scripted.ConstantAgent(""),
             "random": lambda env: scripted.RandomAgent(),
         }
         yield lambda requests, keep, show: _play_text(makers[spec.kind], requests, 1, keep, show)
