@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import gymnasium
-
 from slmagent.agents.cheaters import Cheater
 from slmagent.agents.episodes import make_env_for, requests_for, run_episodes
 from slmagent.agents.scripted import ExpertAgent, write_call
@@ -16,7 +14,7 @@ from slmagent.errors import SlmagentError
 from slmagent.evaluation.cheaters import CHEATERS, changes_state, chat_env
 from slmagent.types import EpisodeRequest, Trajectory
 
-EXPERT, LAST_CHANGE_LEFT_OUT = "expert", "expert_less_last_change"
+EXPERT, LAST_CHANGE_LEFT_OUT = "expert", "last_change_left_out"
 Progress = Callable[[int, int], None]
 
 
@@ -30,8 +28,6 @@ class PolicyScore:
     best: float
     """Highest return."""
     mean: float
-    worst: float
-    """Lowest return."""
     best_task: str
     """Scenario id of the episode with the highest return."""
     succeeded: tuple[str, ...]
@@ -51,8 +47,8 @@ class LevelAudit:
     level: int
     split: str
     expert: PolicyScore
-    worst_success: float
-    """Lowest return of the expert's successes; infinite if it had none."""
+    worst_success: float | None
+    """Lowest return of the expert's successes; None if it had none."""
     cheaters: tuple[PolicyScore, ...]
     """In order of their best return, highest first. The expert less its last change is among them where there are changes."""
     unsolved: tuple[str, ...]
@@ -67,7 +63,7 @@ class LevelAudit:
         for score in self.cheaters:
             if score.successes:
                 found.append(f"{score.policy} succeeds in {_of(score.successes, score.episodes)}: {_some(score.succeeded)}")
-            if score.best >= self.worst_success:
+            if self.worst_success is not None and score.best >= self.worst_success:
                 found.append(
                     f"{score.policy} earns {score.best:.2f} in {score.best_task}, the worst success {self.worst_success:.2f}"
                 )
@@ -80,10 +76,10 @@ class LevelAudit:
             return f"level {self.level}: BROKEN: " + "; ".join(self.broken)
         best = self.cheaters[0]
         changes = next((score.episodes for score in self.cheaters if score.policy == LAST_CHANGE_LEFT_OUT), 0)
-        left_out = f"; less its last change it fails in all {changes}" if changes else ""
+        left_out = f", without its last change in none of {changes}" if changes else ""
         return (
-            f"level {self.level}: kept: the expert succeeds in all {self.expert.episodes}, its worst return is "
-            f"{self.worst_success:.2f}{left_out}; no cheater succeeds, the best earns {best.best:.2f} ({best.policy})"
+            f"level {self.level}: kept: the expert succeeds in {_of(self.expert.successes, self.expert.episodes)}{left_out}; no "
+            f"cheater succeeds; the best cheater ({best.policy}) earns {best.best:.2f}, the worst success {self.worst_success:.2f}"
         )
 
 
@@ -140,7 +136,7 @@ def audit_level(
         level,
         split,
         score_of(EXPERT, expert),
-        min((trajectory.total_reward for trajectory in expert if trajectory.success), default=float("inf")),
+        min((trajectory.total_reward for trajectory in expert if trajectory.success), default=None),
         tuple(sorted(scores, key=lambda score: -score.best)),
         tuple(trajectory.scenario_id for trajectory in expert if not trajectory.success),
     )
@@ -152,7 +148,7 @@ def score_of(policy: str, played: Sequence[Trajectory]) -> PolicyScore:
     best = max(played, key=lambda trajectory: trajectory.total_reward)
     succeeded = tuple(trajectory.scenario_id for trajectory in played if trajectory.success)
     mean = sum(returns) / len(returns)
-    return PolicyScore(policy, len(played), len(succeeded), max(returns), mean, min(returns), best.scenario_id, succeeded)
+    return PolicyScore(policy, len(played), len(succeeded), max(returns), mean, best.scenario_id, succeeded)
 
 
 class ReplayAgent:

@@ -1,6 +1,6 @@
 """The command `slmagent`.
 
-Exit codes: 0 done, 1 an unexpected failure (a bug), 2 something that the user can put right, 130 interrupted.
+Exit codes: 0 done, 1 an unexpected failure (a bug) or a promise that an audit found broken, 2 something that the user can put right, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ def _dispatch(words: list[str], *, debug: bool) -> int:
 def _commands() -> Any:
     from tyro.conf import subcommand
 
+    from slmagent.cli.audit import AuditEnvs
     from slmagent.cli.envs import Envs
     from slmagent.cli.evaluate import Evaluate
     from slmagent.cli.models import Models
@@ -86,5 +87,6 @@ def _commands() -> Any:
         | Annotated[Rollout, subcommand("rollout")]
         | Annotated[Train, subcommand("train")]
         | Annotated[Evaluate, subcommand("eval")]
+        | Annotated[AuditEnvs, subcommand("audit")]
         | Annotated[Demo, subcommand("demo")]
     )
