@@ -77,10 +77,9 @@ class LevelAudit:
         best = self.cheaters[0]
         changes = next((score.episodes for score in self.cheaters if score.policy == LAST_CHANGE_LEFT_OUT), 0)
         left_out = f", without its last change in none of {changes}" if changes else ""
-        return (
-            f"level {self.level}: kept: the expert succeeds in {_of(self.expert.successes, self.expert.episodes)}{left_out}; no "
-            f"cheater succeeds; the best cheater ({best.policy}) earns {best.best:.2f}, the worst success {self.worst_success:.2f}"
-        )
+        solved = _of(self.expert.successes, self.expert.episodes)
+        scores = f"the best cheater ({best.policy}) earns {best.best:.2f}, the worst success {self.worst_success:.2f}"
+        return f"level {self.level}: kept: the expert succeeds in {solved}{left_out}; no cheater succeeds; {scores}"
 
 
 def audit_level(

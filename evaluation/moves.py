@@ -1,4 +1,4 @@
-"""What a search for exploits may try next: the expert's actions and damaged ones, look-ups again, empty talk, calls of all kinds."""
+"""What a search for exploits may try next: the expert's actions, damaged ones, repetitions, empty talk, calls of all kinds."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Moves:
         return ToolCall(call.id, call.name, arguments)
 
     def _changed(self, text: str) -> str:
-        """A text with one of its figures or identifiers replaced by one of the same form that was seen, else by another number."""
+        """A text with one of its figures replaced by one of the same form that was seen, else by the next number."""
         found = list(_VALUE.finditer(text))
         if not found:
             words = text.split()
@@ -111,9 +111,8 @@ class Moves:
         match = self._rng.choice(found)
         form = _NUMBER.sub("0", match[0])
         heard = " ".join(message["content"] for message in self._observation[1:])
-        same = [
-            value for value in dict.fromkeys(_VALUE.findall(heard)) if _NUMBER.sub("0", value) == form and value != match[0]
-        ]
+        seen = (value for value in dict.fromkeys(_VALUE.findall(heard)) if value != match[0])
+        same = [value for value in seen if _NUMBER.sub("0", value) == form]
         other = self._rng.choice(same) if same else _NUMBER.sub(lambda number: str(int(number[0]) + 1), match[0])
         return text[: match.start()] + other + text[match.end() :]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import gymnasium
 import pytest
-from toy import LOOKUP_ID, register_toys
 from toy_chat import BUTTONS_ID, ButtonsEnv, register_toy_chat
+from toy_env import ECHO_ID, register_toy_envs
 
 import slmagent  # noqa: F401  (registers the environments)
 from slmagent.agents.episodes import requests_for, run_episodes
@@ -31,7 +31,7 @@ from slmagent.evaluation.cheaters import (
 )
 from slmagent.evaluation.exploits import Budget, search_level
 
-register_toys()
+register_toy_envs()
 register_toy_chat()
 PEEK = write_call("peek", {})
 ALL_LEVELS = [
@@ -51,7 +51,7 @@ def buttons(level: int = 0) -> ButtonsEnv:
 
 @pytest.mark.parametrize(("env_id", "level"), ALL_LEVELS)
 def test_no_exploit_pays_in_our_environments(env_id: str, level: int) -> None:
-    audit = audit_level(env_id, level, episodes=6, seed=level)
+    audit = audit_level(env_id, level, episodes=5, seed=level)
     assert audit.broken == ()
     assert {score.policy for score in audit.cheaters} >= set(CHEATERS)
     assert audit.worst_success is not None
@@ -111,7 +111,9 @@ def test_the_search_finds_the_paid_look_up() -> None:
 
 
 def test_a_search_needs_something_to_compare_with() -> None:
-    with pytest.raises(SlmagentError, match="the expert solves none of 20 tasks"):
+    with pytest.raises(
+        SlmagentError, match="nothing to compare with: the expert solves none of the tasks of Toy/Buttons-v0, level 4"
+    ):
         search_level(BUTTONS_ID, 4, Budget(100))
     with pytest.raises(UsageError, match="tasks, beam and branch >= 1"):
         search_level(BUTTONS_ID, 0, Budget(100), tasks=0)
@@ -128,8 +130,8 @@ def test_time_can_be_the_budget() -> None:
 
 
 def test_other_peoples_environments_are_refused() -> None:
-    with pytest.raises(UsageError, match="expected an environment derived from ChatEnv, actual LookupEnv"):
-        audit_level(LOOKUP_ID, 0)
+    with pytest.raises(UsageError, match="expected an environment derived from ChatEnv, actual EchoEnv"):
+        audit_level(ECHO_ID, 0)
 
 
 # ---- cheaters -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The command `slmagent`.
 
-Exit codes: 0 done, 1 an unexpected failure (a bug) or a promise that an audit found broken, 2 something that the user can put right, 130 interrupted.
+Exit codes: 0 done, 1 an unexpected failure (a bug) or a promise that an audit found broken, 2 something that the user can
+put right, 130 interrupted.
 """
 
 from __future__ import annotations
