@@ -111,9 +111,7 @@ def test_the_search_finds_the_paid_look_up() -> None:
 
 
 def test_a_search_needs_something_to_compare_with() -> None:
-    with pytest.raises(
-        SlmagentError, match="nothing to compare with: the expert solves none of the tasks of Toy/Buttons-v0, level 4"
-    ):
+    with pytest.raises(SlmagentError, match="nothing to compare with: the expert solves none"):
         search_level(BUTTONS_ID, 4, Budget(100))
     with pytest.raises(UsageError, match="tasks, beam and branch >= 1"):
         search_level(BUTTONS_ID, 0, Budget(100), tasks=0)
@@ -195,7 +193,7 @@ def test_the_command_prints_a_table_and_writes_the_numbers(tmp_path: Path, capsy
     assert main(["audit", BUTTONS_ID, "--level", "0", "1", "--episodes", "3", "--json", str(file)]) == 1
     told = capsys.readouterr()
     assert "level 0: kept: the expert succeeds in 3 of 3 tasks" in " ".join(told.out.split())
-    assert "level 1: BROKEN: repeated_look_up earns 4.80" in " ".join(told.out.split())
+    assert "repeated_look_up earns 4.80 in buttons-10, the worst success 3.30" in " ".join(told.out.split())
     assert "exploits pay: Toy/Buttons-v0 level 1" in told.err
     sound, holed = json.loads(file.read_text())
     assert (sound["broken"], sound["worst_success"], sound["split"]) == ([], pytest.approx(2.7), "train")

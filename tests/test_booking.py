@@ -12,7 +12,7 @@ import pytest
 import slmagent  # noqa: F401  (registers the environments)
 from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.envs.booking import BookingEnv
-from slmagent.envs.booking.env import MAX_IDLE, step_budget
+from slmagent.envs.desk import MAX_IDLE, step_budget
 from slmagent.envs.parsing import parse_action, render_call
 from slmagent.evaluation.cheaters import CHEATERS
 from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS
