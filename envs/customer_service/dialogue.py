@@ -47,7 +47,9 @@ _REASONS = {
 }
 _ARTICLE_FORMS = re.compile(r"\bwithin \d+ days of delivery\b|\bthe fee is EUR \d+", re.IGNORECASE)
 """How an article says both figures; quoting it gives neither as the reason."""
-_FREE = re.compile(r"\b(?:free|no|without)(?: of| any| an?| extra| additional)* (?:fees?|charges?)\b|\bfor free\b", re.IGNORECASE)
+_FREE = re.compile(
+    r"\b(?:free|no|without)(?: of| any| an?| extra| additional)* (?:fees?|charges?)\b|\bfor free\b", re.IGNORECASE
+)
 _CAN = re.compile(r"\b(?:I|we) (?:can|could|will|would) (?!not\b|only\b)\w", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.?!;])\s+|\n+")
 _TURN = re.compile(r",?\s+\b(?:but|however)\b,?\s*", re.IGNORECASE)
@@ -162,9 +164,7 @@ def _remedy_of(write: Write) -> str:
     return write[3] if write[0] == "ticket" else write[0]
 
 
-def _terms(
-    write: Write, named: Iterable[Write], prices: Mapping[str, int], asking: set[int], text: set[int]
-) -> Write | None:
+def _terms(write: Write, named: Iterable[Write], prices: Mapping[str, int], asking: set[int], text: set[int]) -> Write | None:
     """A change as the customer has heard of it, with the fee that was named; None if that is not clear.
 
     Args:

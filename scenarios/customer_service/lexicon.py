@@ -159,7 +159,15 @@ CUSTOMER_SERVICE_LEXICON: tuple[SlotPattern, ...] = (
     ),
     SlotPattern(
         "name",
-        ("name|names", "full|first|last|your name", "who am", "who is _ speaking", "who _ talking|speaking", "surname", "customer number|id"),
+        (
+            "name|names",
+            "full|first|last|your name",
+            "who am",
+            "who is _ speaking",
+            "who _ talking|speaking",
+            "surname",
+            "customer number|id",
+        ),
         label="name",
         unknown="please take my name from my account",
         blocks=("product|item|article name", "name of the|your product|item|article"),
@@ -220,7 +228,12 @@ CUSTOMER_SERVICE_LEXICON: tuple[SlotPattern, ...] = (
     ),
     SlotPattern(
         "tier",
-        ("tier|membership|status", "loyalty|customer|membership tier|level|status", "are you _ member", "silver|gold|blue customer|member"),
+        (
+            "tier|membership|status",
+            "loyalty|customer|membership tier|level|status",
+            "are you _ member",
+            "silver|gold|blue customer|member",
+        ),
         label="customer status",
         unknown="you see my status in your records",
         blocks=("order|delivery|shipping status", "status of the|your order|item|delivery|parcel|refund"),

@@ -73,6 +73,7 @@ def _dispatch(words: list[str], *, debug: bool) -> int:
 def _commands() -> Any:
     from tyro.conf import subcommand
 
+    from slmagent.cli.audit import AuditEnvs
     from slmagent.cli.envs import Envs
     from slmagent.cli.evaluate import Evaluate
     from slmagent.cli.models import Models
@@ -90,6 +91,7 @@ def _commands() -> Any:
         | Annotated[Rescore, subcommand("rescore")]
         | Annotated[Train, subcommand("train")]
         | Annotated[Evaluate, subcommand("eval")]
+        | Annotated[AuditEnvs, subcommand("audit")]
         | Annotated[ProfileCommand, subcommand("profile")]
         | Annotated[Demo, subcommand("demo")]
     )

@@ -170,7 +170,7 @@ def prepared(spec: AgentSpec, options: PlayOptions, console: Console) -> Iterato
 
         makers = {
             "expert": lambda env: scripted.ExpertAgent(env),
-            "do-nothing": scripted.CHEATERS["silent"],
+            "do-nothing": lambda env: scripted.ConstantAgent(""),
             "random": lambda env: scripted.RandomAgent(),
         }
         workers = options.workers if options.user_llm else 1
