@@ -20,7 +20,11 @@ _UNIT = re.compile(
     rf"(?<![\w:.,])(\d{{1,6}}|{'|'.join(_WORDS)})(?:\s+|-|\s?(?=%))(?:(?:full|working|business|calendar|whole)\s+)?([a-z]+|%)",
     re.IGNORECASE,
 )
-_SAME = {"%": "percent"}
+_SAME = {
+    "%": "percent", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "kilometre": "km", "kilometres": "km",
+    "kilometer": "km", "kilometers": "km", "centimetres": "cm", "centimeters": "cm", "persons": "people", "liter": "litre",
+    "liters": "litre", "min": "minute", "mins": "minute", "hrs": "hour",
+}  # fmt: skip
 
 
 def quantities_in(text: str, units: Iterable[str]) -> set[Quantity]:
