@@ -162,6 +162,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "refuse": (
         "i|we can|could|will|may|must not",
+        "then|so|and i|we can|will not",
         "i|we am|are not able|allowed|permitted|going",
         "you can|may not",
         "can|could|may|will not be changed|cancelled|canceled|refunded|modified|done|booked|transferred|accepted|processed",

@@ -28,15 +28,15 @@ def answer_text(persona: str, statement: str, more: str, turn: int) -> str:
     """
     return _vary(
         turn,
-        one_of(persona, terse="{S}.", plain="From what I see, {s}.", playful="Ha, easy! {S}, lucky you!",
-               full="Thank you for your question. I have looked at the list for you, and I can say that {s}.",
+        one_of(persona, terse="{S}.", plain="As far as I see, {s}.", playful="Ha, easy! {S}, lucky you!",
+               full="Thank you for your question. I have looked at the table for you, and I can say that {s}.",
                exact="For the record, {s} and {m}."),
-        one_of(persona, terse="{S}.", plain="The list here says that {s}.", playful="Good one! {S}, enjoy!",
-               full="Certainly, I will tell you that with pleasure. According to the list that is before me, {s}.",
-               exact="By the list, {s} and {m}."),
+        one_of(persona, terse="{S}.", plain="The table here says that {s}.", playful="Good one! {S}, enjoy!",
+               full="Certainly, I will tell you that with pleasure. According to the table that is before me, {s}.",
+               exact="By the table, {s} and {m}."),
         one_of(persona, terse="{S}.", plain="That one is clear, {s}.", playful="Fun question! {S}, smile!",
-               full="I have checked it with care, so that you can rely on it. As your list puts it, {s}.",
-               exact="Measured by the list, {s} and {m}."),
+               full="I have checked it with care, so that you can rely on it. As your table puts it, {s}.",
+               exact="Measured by the table, {s} and {m}."),
     ).format(s=statement, S=_capital(statement), m=more)  # fmt: skip
 
 

@@ -166,16 +166,19 @@ def draw_rows(draw: Draw, topic: Topic, names: tuple[str, ...]) -> dict[str, dic
     return rows
 
 
-def draw_choice(draw: Draw, topic: Topic, *, limited: bool) -> Choice:
+def draw_choice(draw: Draw, topic: Topic, rows: Rows, *, limited: bool) -> Choice:
     """What is best in one property, under a limit on another where wanted."""
-    keys = draw.sample(topic.attributes, 2)
-    attribute = ATTRIBUTES[keys[0]]
-    if not (attribute.least and attribute.most):
-        lowest = bool(attribute.least)
-    else:
-        lowest = draw.chance(0.5)
-    bound = ATTRIBUTES[keys[1]]
-    return Choice(keys[0], lowest, Limit(keys[1], draw.integer(bound.low, bound.high)) if limited else None)
+    key, other = draw.sample(topic.attributes, 2)
+    attribute = ATTRIBUTES[key]
+    lowest = draw.chance(0.5) if attribute.least and attribute.most else bool(attribute.least)
+    return Choice(key, lowest, draw_limit(draw, rows, other) if limited else None)
+
+
+def draw_limit(draw: Draw, rows: Rows, key: str) -> Limit:
+    """A limit that one of the things just meets, or meets with little to spare."""
+    attribute = ATTRIBUTES[key]
+    slack = draw.integer(0, 2)
+    return Limit(key, draw.pick([row[key] for row in rows.values()]) + (slack if attribute.at_most else -slack))
 
 
 def limit_matters(rows: Rows, choice: Choice) -> bool:

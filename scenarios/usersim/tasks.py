@@ -19,6 +19,7 @@ from slmagent.scenarios.usersim.questions import (
     announcements,
     choose,
     draw_choice,
+    draw_limit,
     draw_rows,
     limit_matters,
     look_up,
@@ -34,8 +35,8 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "humorous": ("detailed", "technical"),
     "technical": ("impatient", "humorous"),
     "impatient": ("detailed", "humorous"),
-    "confused": ("detailed", "humorous"),
-    "non_native": ("detailed", "humorous"),
+    "confused": ("humorous",),
+    "non_native": ("humorous",),
 }
 """Persona -> those it may turn into in mid-talk; what suits the one does not suit the other."""
 NUM_PAST = 5
@@ -191,7 +192,7 @@ def _several(draw: Draw, family: Family, topic: Topic, rows: Rows) -> _Plan | No
 
 
 def _withheld(draw: Draw, family: Family, topic: Topic, rows: Rows) -> _Plan | None:
-    choice = draw_choice(draw, topic, limited=True)
+    choice = draw_choice(draw, topic, rows, limited=True)
     if not limit_matters(rows, choice):
         return None
     assert choice.limit is not None
@@ -211,11 +212,10 @@ def _long(draw: Draw, family: Family, topic: Topic, rows: Rows) -> _Plan | None:
 
 
 def _changing(draw: Draw, family: Family, topic: Topic, rows: Rows) -> _Plan | None:
-    choice = draw_choice(draw, topic, limited=True)
+    choice = draw_choice(draw, topic, rows, limited=True)
     old = choice.limit
     assert old is not None
-    bound = ATTRIBUTES[old.attribute]
-    new = Limit(old.attribute, draw.integer(bound.low, bound.high))
+    new = draw_limit(draw, rows, old.attribute)
     changed = Choice(choice.attribute, choice.lowest, new)
     if not limit_matters(rows, choice) or changed.best(rows) in (None, choice.best(rows)) or new == old:
         return None
@@ -245,11 +245,11 @@ def _easy(draw: Draw, family: Family, topic: Topic, rows: Rows) -> Question:
     """A value, or what is best without any limit."""
     if draw.chance(0.6):
         return _look_up(draw, family, topic, rows)
-    return choose(family, topic, rows, draw_choice(draw, topic, limited=False))
+    return choose(family, topic, rows, draw_choice(draw, topic, rows, limited=False))
 
 
 def _limited(draw: Draw, family: Family, topic: Topic, rows: Rows) -> Question | None:
-    choice = draw_choice(draw, topic, limited=True)
+    choice = draw_choice(draw, topic, rows, limited=True)
     return choose(family, topic, rows, choice) if limit_matters(rows, choice) else None
 
 
