@@ -293,7 +293,9 @@ def test_a_wrong_value_cannot_be_mended(level: int):
         other = next(name for name in env.state.task.rows if name != question.subject)
         attribute = ATTRIBUTES[question.attribute]
         before = env.state.progress()
-        env.step(f"The {other} {attribute.states.format(value=attribute.text(env.state.task.rows[other][question.attribute]))}.")
+        env.step(
+            f"The {other} {attribute.states.format(value=attribute.text(env.state.task.rows[other][question.attribute]))}."
+        )
         assert env.state.progress() <= before
         done, info = False, {}
         while not done:
@@ -487,7 +489,15 @@ def test_telling_what_is_internal_is_vetoed_whatever_was_earned(level: int, way:
 
 @pytest.mark.parametrize("level", [0, 3, 5])
 def test_the_user_never_repeats_a_sentence(level: int):
-    nags = ("", "Fine.", "I am sorry.", "What do you want?", "Anything else?", "Thank you for asking, I like it.", "I cannot do it.")
+    nags = (
+        "",
+        "Fine.",
+        "I am sorry.",
+        "What do you want?",
+        "Anything else?",
+        "Thank you for asking, I like it.",
+        "I cannot do it.",
+    )
     for seed in range(12):
         env = make(level, max_turns=60)
         env.reset(seed=seed)
