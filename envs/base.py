@@ -12,7 +12,6 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -21,34 +20,17 @@ from gymnasium import spaces
 
 from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
 from slmagent.envs.spaces import Unicode
+from slmagent.envs.talk import Snapshot, UserTurn, as_text, tool_response
 from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
 from slmagent.rewards.composite import merge_weights
 from slmagent.rewards.shaping import shaping_reward
+from slmagent.scenarios.voice import Scripted, Voice, connect
 from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, StopReason
 
 MAX_CALLS_PER_ACTION = 8
 PROGRESS, VETO = "progress", "veto"
 Observation = tuple[Message, ...]
 PromptStyle = Literal["compact", "json"]
-
-
-@dataclass(frozen=True, slots=True)
-class UserTurn:
-    """What the simulated user does when spoken to."""
-
-    text: str
-    asked: bool = False
-    """The user recognised a question for something it knows; the action counts as `ask`."""
-    left: bool = False
-    """The user ended the talk; nothing the agent says reaches it any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """An episode at one moment; made by `ChatEnv.snapshot`, read by `ChatEnv.restore`, opaque to others."""
-
-    origin: tuple[str, int, str]
-    episode: Mapping[str, Any]
 
 
 class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
@@ -64,6 +46,9 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         max_turns: Actions after which the episode is truncated; None takes the level's default.
         reward_weights: Changes to `default_weights`, by component name.
         shaping_gamma: Discount of the progress shaping; must equal the trainer's gamma.
+        user_llm: Lets a language model word what the user says, such as `{"base_url": "http://localhost:8000/v1", "model":
+            "qwen"}`; the keys are the fields of `slmagent.scenarios.voice.UserModel`. What is said, and all rewards, stay the
+            rule-based user's. The wording is then as deterministic as the endpoint (seed and temperature 0 are sent).
         render_mode: `ansi` (render returns the conversation), `human` (printed as it happens) or None.
 
     Raises:
@@ -88,6 +73,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         max_turns: int | None = None,
         reward_weights: Mapping[str, float] | None = None,
         shaping_gamma: float = 1.0,
+        user_llm: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
     ) -> None:
         if isinstance(level, bool) or level not in self.levels:
@@ -108,6 +94,8 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self.max_turns = max_turns or self._default_max_turns()
         self.weights = merge_weights(self.default_weights, reward_weights)
         self.shaping_gamma = float(shaping_gamma)
+        self.user_endpoint = None if user_llm is None else connect(user_llm)
+        """Where the user's words come from; None when they are the script's."""
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = spaces.Sequence(spaces.Dict({"role": Unicode(), "content": Unicode()}))
         self.action_space = Unicode()
@@ -177,6 +165,10 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
         return ""
 
+    def _user(self) -> Scripted | None:
+        """The rule-based user of the running episode, whose secrets a language model in its place must not tell."""
+        return None
+
     def _await(self) -> str | None:
         """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
         return None
@@ -204,6 +196,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
         Raises:
             ValueError: An unknown option or scenario id.
+            EndpointError: With `user_llm`, the endpoint gives no usable answer.
         """
         super().reset(seed=seed)
         chosen = dict(options or {})
@@ -223,10 +216,12 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self._vetoed = False
         self._earned = 0.0
         self.turn = 0
+        self._running = False
         system, opening = self._begin(self.scenario_id, np.random.default_rng(self.user_seed))
+        self.voice = None if self.user_endpoint is None else Voice(self.user_endpoint, self.user_seed)
         self._messages = [
             {"role": "system", "content": f"{system}\n\n{self._tool_section()}"},
-            {"role": "user", "content": opening},
+            {"role": "user", "content": self._voiced(UserTurn(opening))},
         ]
         self._last_potential = self._potential()
         self._running = True
@@ -239,11 +234,13 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         Raises:
             TypeError: The action is not a string; the episode is unchanged and goes on.
             gymnasium.error.ResetNeeded: No episode is running.
+            EndpointError: With `user_llm`, the endpoint gives no usable answer; the episode is over and counts for nothing.
         """
         if not self._running:
             raise gymnasium.error.ResetNeeded("no episode is running; call reset() first")
         if not isinstance(action, str):
             raise TypeError(f"expected the action to be a str (the assistant's text), actual {type(action).__name__}")
+        self._running = False  # and stays so if this step fails half-way
         self._events = []
         self.turn += 1
         shown = len(self._messages)
@@ -294,7 +291,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     def render(self) -> str | None:  # type: ignore[override]
         """The conversation as text in mode `ansi`; `human` prints while the episode runs."""
-        return _as_text(self._messages) if self.render_mode == "ansi" else None
+        return as_text(self._messages) if self.render_mode == "ansi" else None
 
     # ---- inside a step ------------------------------------------------------------------------------------------
 
@@ -302,11 +299,11 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
         if parsed.error is not None:
             self._record("malformed_call", error=parsed.error)
-            return self._waited(_tool_response(f"error: {parsed.error}"))
+            return self._waited(tool_response(f"error: {parsed.error}"))
         if parsed.calls:
             return self._run_calls(parsed)
         heard = self._hear(parsed.text)
-        return ("ask" if heard.asked else "speak"), heard.text, "user_left" if heard.left else None
+        return ("ask" if heard.asked else "speak"), self._voiced(heard, parsed.text), "user_left" if heard.left else None
 
     def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
         results: list[str] = []
@@ -322,17 +319,29 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             except ToolError as problem:
                 result = f"error: {problem}"
                 self._record("tool_error", name=call.name[:80], error=str(problem))
-            results.append(_tool_response(result))
+            results.append(tool_response(result))
             if self._vetoed:
                 break
         if len(parsed.calls) > MAX_CALLS_PER_ACTION:
-            results.append(_tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
+            results.append(tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
         return self._waited("\n".join(results))
 
     def _waited(self, results: str) -> tuple[ActionKind, str | None, StopReason | None]:
         """What follows on an action with calls, unless the user loses patience over it."""
         farewell = None if self._vetoed else self._await()
-        return ("tool", results, None) if farewell is None else ("tool", f"{results}\n{farewell}", "user_left")
+        if farewell is None:
+            return "tool", results, None
+        return "tool", f"{results}\n{self._voiced(UserTurn(farewell, left=True))}", "user_left"
+
+    def _voiced(self, said: UserTurn, heard: str | None = None) -> str:
+        """What the user says, in the words of the language model that speaks for it, if one does."""
+        if self.voice is None or not said.text:
+            return said.text
+        if heard is not None:
+            self.voice.hear(heard)
+        wording = self.voice.say(said.text, self._user(), agrees=said.agrees, leaves=said.left)
+        self._record("user_wording", accepted=wording.accepted, objections=list(wording.objections))
+        return wording.text
 
     def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
         if self._vetoed:
@@ -384,12 +393,4 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     def _show(self, messages: Sequence[Message]) -> None:
         if self.render_mode == "human":
-            print(_as_text(messages), flush=True)
-
-
-def _tool_response(text: str) -> str:
-    return f"<tool_response>\n{text}\n</tool_response>"
-
-
-def _as_text(messages: Sequence[Message]) -> str:
-    return "\n".join(f"[{message['role']}] {message['content']}" for message in messages)
+            print(as_text(messages), flush=True)

@@ -9,7 +9,7 @@ import abc
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from slmagent.envs.base import ChatEnv, UserTurn
 from slmagent.scenarios.users import Proposal, UserSimulator
@@ -100,18 +100,21 @@ def share_done(marks: list[bool], wanted: Counter[Write], made: Counter[Write]) 
     return max(0.0, reached / (len(marks) + wanted.total()) - WRITE_PENALTY * (made - wanted).total())
 
 
-class DeskEnv(ChatEnv):
+EpisodeT = TypeVar("EpisodeT", bound=DeskEpisode)
+
+
+class DeskEnv(ChatEnv, Generic[EpisodeT]):
     """A desk: the part of an episode that does not depend on what is dealt with there."""
 
-    state: DeskEpisode
+    state: EpisodeT
 
     @abc.abstractmethod
     def _note(self, text: str) -> Judgement:
         """Takes a message to the user into the state; what it asks agreement for."""
 
-    @abc.abstractmethod
     def _goal_state(self) -> dict[str, Any]:
         """The part of the canonical state that only this desk knows."""
+        return {}
 
     def _hear(self, text: str) -> UserTurn:
         episode = self.state
@@ -142,7 +145,11 @@ class DeskEnv(ChatEnv):
         left = reply.left or episode.idle >= MAX_IDLE
         if left:
             episode.ended = "user_left"
-        return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
+        said = reply.text if reply.left or not left else FAREWELL
+        return UserTurn(said, asked=bool(reply.asked), agrees=reply.confirmed, left=left)
+
+    def _user(self) -> UserSimulator:
+        return self.state.user
 
     def _await(self) -> str | None:
         episode = self.state

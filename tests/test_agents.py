@@ -348,7 +348,7 @@ def server() -> Iterator[Server]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses an endpoint agent takes, which then take no time."""
     taken: list[float] = []
-    monkeypatch.setattr("slmagent.agents.endpoint.time.sleep", taken.append)
+    monkeypatch.setattr("slmagent.endpoint.time.sleep", taken.append)
     return taken
 
 

@@ -64,7 +64,7 @@ def read(task: Task, question: Question, text: str) -> Reading:
 
 
 def contradicts(task: Task, questions: Sequence[Question], text: str) -> bool:
-    """Whether a message names things or values of properties that were asked for, other than those of the things asked about."""
+    """Whether a message names other things than those asked about, or values of theirs in a property that was asked for."""
     subjects = {question.subject for question in questions}
     if names_in(text, tuple(task.rows)) - subjects:
         return True

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from slmagent.envs.base import ChatEnv, UserTurn
+from slmagent.envs.base import ChatEnv
 from slmagent.envs.desk import FAREWELL, MAX_IDLE, step_budget
+from slmagent.envs.talk import UserTurn
 from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
 from slmagent.envs.usersim import expert
 from slmagent.envs.usersim.answers import Reading, leaks
@@ -57,7 +58,7 @@ class UserSimEnv(ChatEnv):
     |---|---|---|
     | `goal` | 2.0 | 1 on success, else 0 |
     | `style` | 0.4 | 0 to 1, match with the user's style on average over the talk; absent when nothing was said |
-    | `content` | 0.3 | 0 to 1, facts said in full: half for the value, half for naming what it belongs to (a choice: its figure) |
+    | `content` | 0.3 | 0 to 1, facts said in full: half for the value, half for the thing or figure beside it |
     | `consistency` | 0.2 | 0 to 1, match of the message that suits the user least; absent with fewer than two messages |
     | `feedback` | 0.3 | the user's: +1 on success, 0 on success in a foul mood, -1 without success |
     | `progress` | 1.0 | potential-based shaping by the share of questions answered and limits asked for |
@@ -83,7 +84,7 @@ class UserSimEnv(ChatEnv):
 
     ## Arguments
     See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
-    `reward_weights`, `shaping_gamma`, `render_mode`.
+    `reward_weights`, `shaping_gamma`, `user_llm`, `render_mode`.
 
     ## Version History
     * v0: first version.
@@ -133,6 +134,9 @@ class UserSimEnv(ChatEnv):
         if left:
             episode.ended = "user_left"
         return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
+
+    def _user(self) -> Inquirer:
+        return self.state.user
 
     def _note(self, text: str) -> tuple[Reading, str]:
         if leaks(self.state.task, text):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from slmagent.scenarios.splits import Family
 
-TIERS = ("blue", "silver", "gold")
-STATES = ("packed", "shipped", "delivered", "delayed")
+TIERS: tuple[str, ...] = ("blue", "silver", "gold")
+STATES: tuple[str, ...] = ("packed", "shipped", "delivered", "delayed")
 """Where an ordered item can be."""
 
 

@@ -1,0 +1,1 @@
+"""Wrappers around conversational environments."""
