@@ -62,7 +62,7 @@ _HOME: Mapping[str, tuple[Topic, ...]] = {
     "planning": (
         Topic(
             "You help families to plan day trips.", "trip", ("price", "hours", "distance"),
-            ("Lindau", "Meersburg", "Bregenz", "Konstanz", "Appenzell", "Ravensburg", "Feldkirch", "Wangen", "Dornbirn", "Chur"),
+            ("Lindau", "Meersburg", "Bregenz", "Konstanz", "Appenzell", "Ravensburg", "Feldkirch", "Bern", "Dornbirn", "Chur"),
         ),
         Topic(
             "You help companies to plan an outing.", "outing", ("price", "hours", "capacity"),
