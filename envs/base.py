@@ -1,30 +1,32 @@
 """`ChatEnv`: a multi-turn conversation as a Gymnasium environment.
 
-Subclasses supply the task (state, tools, user, rewards); this file supplies the protocol around it: the append-only
-conversation, the kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
+Subclasses supply the task (state, tools, user, rewards), as `Contract` lists it; this file supplies the protocol around it: the
+append-only conversation, the kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
 """
 
 from __future__ import annotations
 
-import abc
 import copy
 import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from slmagent.envs.contract import Contract
 from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
 from slmagent.envs.spaces import Unicode
-from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
+from slmagent.envs.talk import Snapshot, UserTurn, as_text, tool_response
+from slmagent.envs.tools import Finish, ToolBox, ToolError
 from slmagent.rewards.composite import merge_weights
 from slmagent.rewards.shaping import shaping_reward
 from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, StopReason
+
+__all__ = ["ChatEnv", "Observation", "PromptStyle", "Snapshot", "UserTurn"]
 
 MAX_CALLS_PER_ACTION = 8
 PROGRESS, VETO = "progress", "veto"
@@ -32,26 +34,7 @@ Observation = tuple[Message, ...]
 PromptStyle = Literal["compact", "json"]
 
 
-@dataclass(frozen=True, slots=True)
-class UserTurn:
-    """What the simulated user does when spoken to."""
-
-    text: str
-    asked: bool = False
-    """The user recognised a question for something it knows; the action counts as `ask`."""
-    left: bool = False
-    """The user ended the talk; nothing the agent says reaches it any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """An episode at one moment; made by `ChatEnv.snapshot`, read by `ChatEnv.restore`, opaque to others."""
-
-    origin: tuple[str, int, str]
-    episode: Mapping[str, Any]
-
-
-class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
+class ChatEnv(Contract, gymnasium.Env[Observation, str]):
     """A conversation with a simulated user and tools.
 
     The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within
@@ -74,10 +57,6 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         "render_modes": ["ansi", "human"],
         "render_fps": 4,
     }
-    levels: ClassVar[Mapping[int, str]]
-    """Level -> one-line description."""
-    default_weights: ClassVar[Mapping[str, float]]
-    """Weight by reward component. `veto` is the episode total that a violation fixes; `progress` scales the shaping."""
 
     def __init__(
         self,
@@ -118,79 +97,6 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self.toolbox = ToolBox([Finish])
         self._messages: list[Message] = []
         self._running = False
-
-    # ---- what a subclass supplies -------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def _default_max_turns(self) -> int:
-        """Turn limit of `self.level`."""
-
-    @abc.abstractmethod
-    def _list_scenarios(self) -> Sequence[str]:
-        """Ids of the tasks of `self.level` and `self.split`; must not take long."""
-
-    @abc.abstractmethod
-    def _begin(self, scenario_id: str, user_rng: np.random.Generator) -> tuple[str, str]:
-        """Sets up state, user and `self.toolbox`.
-
-        Returns:
-            The system prompt without its tool section, and the user's first message.
-        """
-
-    @abc.abstractmethod
-    def _hear(self, text: str) -> UserTurn:
-        """The user's answer to a message without a call (possibly empty)."""
-
-    @abc.abstractmethod
-    def _call(self, tool: Tool) -> str:
-        """Carries out a checked call (never Finish) and returns what the agent reads; raises ToolError when it cannot."""
-
-    @abc.abstractmethod
-    def _finish(self, message: str) -> None:
-        """Takes note of the agent's last message."""
-
-    @abc.abstractmethod
-    def _score(self, action: ParsedAction, *, done: bool) -> dict[str, float]:
-        """Weighted components of this step, without `progress` and `veto`."""
-
-    @abc.abstractmethod
-    def _potential(self) -> float:
-        """Phi of the current state in [0, 1], for the shaping: the share of the task that is done."""
-
-    @abc.abstractmethod
-    def _success(self) -> bool:
-        """Whether the final state meets the goal."""
-
-    @abc.abstractmethod
-    def _canonical_state(self) -> Any:
-        """JSON-able, order-free form of everything that matters from here on; equal situations must be equal."""
-
-    @abc.abstractmethod
-    def expert(self, *, evidence: bool = True) -> str:
-        """The scripted expert's next action.
-
-        Args:
-            evidence: Write the one line that justifies a call before the call.
-        """
-
-    def task_kind(self, scenario_id: str) -> str:
-        """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
-        return ""
-
-    def _await(self) -> str | None:
-        """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
-        return None
-
-    # ---- for subclasses to use ----------------------------------------------------------------------------------
-
-    def _record(self, kind: str, **details: Any) -> None:
-        """Adds an entry to this step's `info["events"]`."""
-        self._events.append({"type": kind, **details})
-
-    def _violate(self, clause: str) -> None:
-        """Reports a broken policy clause: the episode ends with the veto total."""
-        self._vetoed = True
-        self._record("policy_violation", clause=clause)
 
     # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
 
@@ -294,7 +200,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     def render(self) -> str | None:  # type: ignore[override]
         """The conversation as text in mode `ansi`; `human` prints while the episode runs."""
-        return _as_text(self._messages) if self.render_mode == "ansi" else None
+        return as_text(self._messages) if self.render_mode == "ansi" else None
 
     # ---- inside a step ------------------------------------------------------------------------------------------
 
@@ -302,7 +208,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
         if parsed.error is not None:
             self._record("malformed_call", error=parsed.error)
-            return self._waited(_tool_response(f"error: {parsed.error}"))
+            return self._waited(tool_response(f"error: {parsed.error}"))
         if parsed.calls:
             return self._run_calls(parsed)
         heard = self._hear(parsed.text)
@@ -322,11 +228,11 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             except ToolError as problem:
                 result = f"error: {problem}"
                 self._record("tool_error", name=call.name[:80], error=str(problem))
-            results.append(_tool_response(result))
+            results.append(tool_response(result))
             if self._vetoed:
                 break
         if len(parsed.calls) > MAX_CALLS_PER_ACTION:
-            results.append(_tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
+            results.append(tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
         return self._waited("\n".join(results))
 
     def _waited(self, results: str) -> tuple[ActionKind, str | None, StopReason | None]:
@@ -384,12 +290,4 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
 
     def _show(self, messages: Sequence[Message]) -> None:
         if self.render_mode == "human":
-            print(_as_text(messages), flush=True)
-
-
-def _tool_response(text: str) -> str:
-    return f"<tool_response>\n{text}\n</tool_response>"
-
-
-def _as_text(messages: Sequence[Message]) -> str:
-    return "\n".join(f"[{message['role']}] {message['content']}" for message in messages)
+            print(as_text(messages), flush=True)
