@@ -3,7 +3,8 @@
 #   make demo       set-up, then: a 135M-parameter model learns to book flights, with a report at the end
 #   make test       set-up, then: all tests
 #   make check      set-up, then: lint, format, types (what CI runs beside the tests)
-#   make results    set-up, then: the numbers of docs/results.md (resumable; takes hours)
+#   make results    set-up, then: the numbers of docs/results.md for Booking (resumable; takes hours)
+#   make results-document    writes docs/results.md from the files in docs/results
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
 # Variables:
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check results model clean distclean
+.PHONY: demo test check results results-document model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -49,6 +50,9 @@ check: $(STAMP)
 
 results: model
 	$(BIN)/python benchmarks/results.py
+
+results-document: $(STAMP)
+	$(BIN)/python benchmarks/results_document.py
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,22 +1,23 @@
-"""Makes docs/results.md: what demonstrations give, what reinforcement learning adds, and what each part contributes.
+"""Runs the experiments of docs/results.md: what demonstrations give, what reinforcement learning adds, what each part is worth.
 
-    make results        (hours on two CPU cores; every stage that is finished is kept, so it can be stopped and started again)
+    make results                                               (hours on two CPU cores)
+    python benchmarks/results.py --environment customer-service --seeds 2
 
-For each seed: SFT on a few demonstrations; GRPO from there; as a control, SFT continued on the same demonstrations for the
-wall-clock time that GRPO took; as ablations, GRPO without the imitation term and imitation without the policy gradient, for
-the same updates. All are evaluated greedily on the same test tasks. Nothing is tuned here, and nothing anywhere is tuned on
-the test split.
+Every stage that is finished is kept, so it can be stopped and started again. For each seed: SFT on a few demonstrations; GRPO
+from there; as a control, SFT continued on the same demonstrations for the wall-clock time that GRPO took; as ablations, GRPO
+without the imitation term and imitation without the policy gradient, for the same updates. All are evaluated greedily on the
+same test tasks. Nothing is tuned here, and nothing anywhere is tuned on the test split.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
+from results_document import CONTROL, NO_GRADIENT, NO_IMITATION, ORDER, RL, write_document
 
 from slmagent import recipe
 from slmagent.agents.episodes import requests_for
@@ -24,71 +25,83 @@ from slmagent.agents.models import pull
 from slmagent.agents.scripted import ConstantAgent, ExpertAgent
 from slmagent.cli.terminal import messages, progress_bar
 from slmagent.evaluation.evaluate import evaluate_runs
-from slmagent.evaluation.results import EvalResult, compare_results, save_results
+from slmagent.evaluation.results import compare_results, save_results
 from slmagent.evaluation.stages import agent_episodes, greedy_episodes, model_stage
-from slmagent.evaluation.tables import percent, points
+from slmagent.plain import to_plain
 from slmagent.trainers.grpo import train_grpo
 from slmagent.trainers.metrics import read_metrics
 from slmagent.trainers.sft import train_sft
-from slmagent.types import Trajectory
-
-RL = "SFT, then RL"
-CONTROL = "SFT continued for RL's time"
-NO_IMITATION = "RL without imitation"
-NO_GRADIENT = "RL without policy gradient"
+from slmagent.types import EpisodeRequest, Trajectory
 
 
 @dataclass(frozen=True)
 class Experiment:
     """What to run."""
 
+    environment: str = "booking"
+    """Name of a recipe in slmagent/recipe.py; results go under this name."""
     output_dir: Path = Path("runs/results")
-    """Models and episodes; finished stages found there are not repeated."""
+    """Models and episodes, a folder an environment; finished stages found there are not repeated."""
     results: Path = Path("docs/results")
     """Folder of the committed result files."""
     model: str = "smollm2-135m"
     """Model to train."""
     level: int = 1
-    """Level of Booking."""
+    """Level of the environment."""
     seeds: int = 3
     """Training seeds, 0 to n-1."""
     tasks: int = 200
     """Test tasks, one greedy episode each."""
-    demonstrations: int = 32
-    """Expert episodes that SFT learns from."""
-    updates: int = recipe.UPDATES
-    """GRPO updates."""
     ablations: bool = True
     """Also train without the imitation term and without the policy gradient."""
 
+    def __post_init__(self) -> None:
+        if self.environment not in recipe.RECIPES:
+            raise ValueError(f"unknown environment {self.environment!r}; expected one of {', '.join(recipe.RECIPES)}")
+
+    @property
+    def recipe(self) -> recipe.Recipe:
+        """The settings that are tried."""
+        return recipe.RECIPES[self.environment]
+
+    @property
+    def folder(self) -> Path:
+        """Where models and episodes go."""
+        return self.output_dir / self.environment
+
+    def requests(self) -> list[EpisodeRequest]:
+        """The test episodes."""
+        return requests_for(self.recipe.env_id, self.level, "test", self.tasks)
+
 
 def main(experiment: Experiment) -> None:
-    """Runs what is missing, then writes results.json and results.md."""
+    """Runs what is missing, then writes the result files and docs/results.md."""
     base = pull(experiment.model)
     runs: dict[str, list[list[Trajectory]]] = {}
     seconds: list[float] = []
-    requests = requests_for(recipe.ENV_ID, experiment.level, "test", experiment.tasks)
-    runs["expert"] = [agent_episodes(experiment.output_dir / "expert.jsonl", ExpertAgent, requests)]
-    runs["do-nothing"] = [agent_episodes(experiment.output_dir / "do-nothing.jsonl", lambda _: ConstantAgent(""), requests)]
-    runs["untrained"] = [_play(experiment.output_dir / "untrained.jsonl", base, experiment)]
+    requests, folder = experiment.requests(), experiment.folder
+    runs["expert"] = [agent_episodes(folder / "expert.jsonl", ExpertAgent, requests)]
+    runs["do-nothing"] = [agent_episodes(folder / "do-nothing.jsonl", lambda _: ConstantAgent(""), requests)]
+    runs["untrained"] = [_play(folder / "untrained.jsonl", base, experiment)]
     for seed in range(experiment.seeds):
-        folder = experiment.output_dir / f"seed-{seed}"
-        models, taken = _train(experiment, base, folder, seed)
+        of_seed = folder / f"seed-{seed}"
+        models, taken = _train(experiment, base, of_seed, seed)
         seconds.append(taken)
         for label, model in models.items():
-            runs.setdefault(label, []).append(_play(folder / f"{_slug(label)}.jsonl", model, experiment))
-        _write(experiment, runs, seconds)
+            runs.setdefault(label, []).append(_play(of_seed / f"{_slug(label)}.jsonl", model, experiment))
+        _save(experiment, runs, seconds)
 
 
 def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple[dict[str, Path], float]:
     """The models of one seed, and the seconds that reinforcement learning took."""
+    used, level = experiment.recipe, experiment.level
     sft = recipe.sft_config(
-        folder / "sft", model=str(base), level=experiment.level, demonstrations=experiment.demonstrations, seed=seed
+        folder / "sft", model=str(base), level=level, demonstrations=used.demonstrations, seed=seed, recipe=used
     )
     warm = model_stage(folder / "sft", lambda: train_sft(sft))
     demonstrations = folder / "sft" / "demonstrations.jsonl"
     grpo = recipe.grpo_config(
-        folder / "rl", model=warm, demonstrations=demonstrations, level=experiment.level, seed=seed, updates=experiment.updates
+        folder / "rl", model=warm, demonstrations=demonstrations, level=level, seed=seed, updates=used.updates, recipe=used
     )
     models = {"SFT": warm, RL: model_stage(folder / "rl", lambda: train_grpo(grpo))}
     seconds = float(read_metrics(folder / "rl" / "metrics.jsonl")[-1]["time/seconds"])
@@ -104,54 +117,30 @@ def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple
 
 
 def _play(path: Path, model: Path, experiment: Experiment) -> list[Trajectory]:
-    requests = requests_for(recipe.ENV_ID, experiment.level, "test", experiment.tasks)
+    requests = experiment.requests()
     with progress_bar(str(path), len(requests), messages()) as update:
         return greedy_episodes(
             path,
             model,
             requests,
-            max_new_tokens=recipe.MAX_NEW_TOKENS,
+            max_new_tokens=experiment.recipe.max_new_tokens,
             on_progress=lambda done, _, tokens: update(done, tokens),
         )
 
 
-def _write(experiment: Experiment, runs: dict[str, list[list[Trajectory]]], seconds: list[float]) -> None:
-    order = ["untrained", "SFT", CONTROL, NO_GRADIENT, NO_IMITATION, RL, "expert", "do-nothing"]
-    rows = {label: evaluate_runs(runs[label], label=label) for label in order if label in runs}
+def _save(experiment: Experiment, runs: dict[str, list[list[Trajectory]]], seconds: list[float]) -> None:
+    rows = {label: evaluate_runs(runs[label], label=label) for label in ORDER if label in runs}
     against = [label for label in ("SFT", CONTROL, NO_GRADIENT, NO_IMITATION) if label in rows]
     comparisons = [compare_results(rows[RL], rows[label], paired_seeds=True) for label in against]
-    experiment.results.mkdir(parents=True, exist_ok=True)
-    save_results(experiment.results / "booking.json", list(rows.values()), comparisons)
-    settings = {"experiment": json.loads(json.dumps(dataclasses.asdict(experiment), default=str)), "rl_seconds": seconds}
-    (experiment.results / "booking-settings.json").write_text(json.dumps(settings, indent=2) + "\n")
-    text = _document(
-        experiment, rows, [(comparison.label_b, points(comparison.difference)) for comparison in comparisons], seconds
-    )
-    partial = Path("docs/.results.md.writing")
-    partial.write_text(text)
-    os.replace(partial, "docs/results.md")
-
-
-def _document(
-    experiment: Experiment, rows: dict[str, EvalResult], differences: list[tuple[str, str]], seconds: list[float]
-) -> str:
-    minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
-    lines = [
-        "# Results",
-        "",
-        f"Booking level {experiment.level}, test split, {experiment.tasks} tasks, one greedy episode each; "
-        f"{len(seconds)} training seed(s); {experiment.demonstrations} demonstrations; SmolLM2-135M-Instruct.",
-        f"Reinforcement learning took {minutes} minutes by the clock on two CPU cores.",
-        "",
-        "| policy | success (95 % interval) | mean return |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {label} | {percent(row.success)} | {row.mean_return.estimate:.2f} |" for label, row in rows.items()]
-    lines += ["", f"Paired difference of success, *{RL}* minus the other, on the same tasks and seeds:", ""]
-    lines += ["| other | difference (95 % interval) |", "|---|---|"]
-    lines += [f"| {label} | {difference} |" for label, difference in differences]
-    lines += ["", "Made by `make results` (`benchmarks/results.py`) from the files in docs/results.", ""]
-    return "\n".join(lines)
+    save_results(experiment.results / f"{experiment.environment}.json", list(rows.values()), comparisons)
+    settings = {
+        "experiment": {name: str(value) if isinstance(value, Path) else value for name, value in vars(experiment).items()},
+        "recipe": to_plain(experiment.recipe),
+        "rl_seconds": seconds,
+    }
+    path = experiment.results / f"{experiment.environment}-settings.json"
+    path.write_text(json.dumps(settings, indent=2) + "\n")
+    write_document(experiment.results)
 
 
 def _slug(label: str) -> str:

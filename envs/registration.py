@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gymnasium
 
-ENTRY_POINTS = {"SLMAgent/Booking-v0": "slmagent.envs.booking:BookingEnv"}
+ENTRY_POINTS = {
+    "SLMAgent/Booking-v0": "slmagent.envs.booking:BookingEnv",
+    "SLMAgent/CustomerService-v0": "slmagent.envs.customer_service:CustomerServiceEnv",
+}
 """Environment id -> entry point, as a string so that nothing is imported before it is made."""
 
 

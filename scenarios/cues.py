@@ -23,7 +23,8 @@ LIST_WORDS = frozenset({"following", "information", "info", "details", "question
 
 _ACT = (
     "book|reserve|buy|purchase|order|cancel|change|modify|update|move|rebook|pay|proceed|continue|finalize|finalise|complete|confirm|"
-    "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|use"
+    "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|"
+    "use|open|exchange|escalate|register|raise|file|waive"
 )
 _LOOK = (
     "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|recommend|explore|wait|compare|tell|give|provide|send|"

@@ -95,6 +95,10 @@ _COMMIT = frozenset(
         "purchase",
         "proceed",
         "rebook",
+        "refund",
+        "replace",
+        "replacement",
+        "escalate",
     )
 )
 """A message with one of these or an identifier, asking "is that right?", asks for agreement to an action."""

@@ -38,9 +38,9 @@ class DemoConfig:
     """Where everything goes; finished stages found there are not repeated."""
     model: str = "smollm2-135m"
     """Short name, folder or hub id of the model to train."""
-    demonstrations: int = 32
+    demonstrations: int = recipe.BOOKING.demonstrations
     """Expert episodes for the warm start."""
-    updates: int = recipe.UPDATES
+    updates: int = recipe.BOOKING.updates
     """GRPO updates on level 1."""
     max_seconds: float | None = 600.0
     """Time limit on them, so that the demo ends in time on a slow machine."""
@@ -105,7 +105,7 @@ def _stage(console: Any, title: str, work: Callable[[], Path]) -> Path:
 
 def _evaluate(config: DemoConfig, level: int, models: Mapping[str, Path]) -> dict[str, list[Trajectory]]:
     """Greedy test episodes of each model, and of the two agents that bound what is possible."""
-    requests = requests_for(recipe.ENV_ID, level, "test", config.episodes)
+    requests = requests_for(recipe.BOOKING.env_id, level, "test", config.episodes)
     folder = Path(config.output_dir) / f"test-{level}"
     episodes: dict[str, list[Trajectory]] = {}
     for label, model in models.items():
@@ -114,7 +114,7 @@ def _evaluate(config: DemoConfig, level: int, models: Mapping[str, Path]) -> dic
                 folder / f"{label.replace(' ', '-')}.jsonl",
                 model,
                 requests,
-                max_new_tokens=recipe.MAX_NEW_TOKENS,
+                max_new_tokens=recipe.BOOKING.max_new_tokens,
                 on_progress=lambda done, _, tokens, update=update: update(done, tokens),
             )
     episodes["expert"] = agent_episodes(folder / "expert.jsonl", ExpertAgent, requests)

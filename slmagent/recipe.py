@@ -1,30 +1,48 @@
 """The recipe behind the demo and behind docs/results.md: one place for its settings.
 
-Tuned on the validation split of Booking level 1; the test split was used for nothing but the final tables.
+Tuned on the validation split of Booking level 1; the test split was used for nothing but the final tables. What differs between
+environments is in `RECIPES`, the rest is the same for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from slmagent.trainers.grpo import GRPOConfig
 from slmagent.trainers.sft import SFTConfig
 
-ENV_ID = "SLMAgent/Booking-v0"
-UPDATES = 4
-"""GRPO updates of the recipe."""
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an environment asks for."""
+
+    env_id: str
+    max_new_tokens: int
+    """Longest action in tokens, in training and in evaluation; the expert's longest at levels 1 and 2 fits."""
+    demonstrations: int = 32
+    """Expert episodes for the warm start."""
+    updates: int = 4
+    """GRPO updates."""
+
+
+BOOKING = Recipe("SLMAgent/Booking-v0", max_new_tokens=72)
+RECIPES: Mapping[str, Recipe] = {
+    "booking": BOOKING,
+    "customer-service": Recipe("SLMAgent/CustomerService-v0", max_new_tokens=88),
+}
+"""The recipes by the name of their results."""
 NEXT_TASKS = 12
 """Tasks in an update of the next level, which the demo only begins with."""
-MAX_NEW_TOKENS = 72
-"""Longest action in tokens, in training and in evaluation."""
 
 
-def sft_config(folder: Path, *, model: str, level: int, demonstrations: int, seed: int) -> SFTConfig:
+def sft_config(folder: Path, *, model: str, level: int, demonstrations: int, seed: int, recipe: Recipe = BOOKING) -> SFTConfig:
     """Warm start on a few expert episodes."""
     return SFTConfig(
         model=model,
         output_dir=str(folder),
-        env_id=ENV_ID,
+        env_id=recipe.env_id,
         level=level,
         demonstrations=demonstrations,
         seed=seed,
@@ -46,12 +64,13 @@ def grpo_config(
     max_seconds: float | None = None,
     rehearse_level: int | None = None,
     tasks: int = 24,
+    recipe: Recipe = BOOKING,
 ) -> GRPOConfig:
     """Reinforcement learning from the warm start."""
     return GRPOConfig(
         model=str(model),
         output_dir=str(folder),
-        env_id=ENV_ID,
+        env_id=recipe.env_id,
         level=level,
         rehearse_level=rehearse_level,
         seed=seed,
@@ -70,6 +89,6 @@ def grpo_config(
         imitation_coef=1.0,
         successes_per_task=2,
         demonstrations_per_update=8,
-        max_new_tokens=MAX_NEW_TOKENS,
+        max_new_tokens=recipe.max_new_tokens,
         dtype="auto",
     )

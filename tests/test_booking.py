@@ -11,7 +11,7 @@ import pytest
 
 import slmagent  # noqa: F401  (registers the environments)
 from slmagent.envs.booking import BookingEnv
-from slmagent.envs.booking.env import MAX_IDLE, step_budget
+from slmagent.envs.desk import MAX_IDLE, step_budget
 from slmagent.envs.parsing import parse_action, render_call
 from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS
 from slmagent.scenarios.booking.policy import CHANGE_CLAUSES

@@ -81,7 +81,7 @@ def episode_of(task: Task) -> Episode:
         task.family, task.customer, flights=task.flights, hotels=task.hotels, weather=task.weather, bookings=task.bookings
     )
     user = UserSimulator(Agenda(("Hello.",), (), BOOKING_LEXICON), PERSONAS["concise"], np.random.default_rng(0))
-    return Episode(task, database, user)
+    return Episode(user, task=task, database=database)
 
 
 def find(level: int, kind: str, *, haggling: bool = False) -> Task:

@@ -35,13 +35,16 @@ def test_sft_example_is_the_recipe() -> None:
 
 def test_grpo_example_is_the_recipe() -> None:
     given = load_config(GRPOConfig, EXAMPLES / "booking_grpo.toml", ignore=["trainer"])
-    expected = recipe.grpo_config(Path("x"), model=Path("m"), demonstrations=Path("d"), level=1, seed=0, updates=recipe.UPDATES)
+    expected = recipe.grpo_config(
+        Path("x"), model=Path("m"), demonstrations=Path("d"), level=1, seed=0, updates=recipe.BOOKING.updates
+    )
     assert settings(given) == settings(expected)
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("level", [1, 2])
-def test_expert_actions_fit_the_recipe(default_model: Path, level: int) -> None:
+@pytest.mark.parametrize("name", recipe.RECIPES)
+def test_expert_actions_fit_the_recipe(default_model: Path, name: str, level: int) -> None:
     """What the expert says must be sayable, or nothing could reach it."""
     from transformers import AutoTokenizer
 
@@ -49,6 +52,6 @@ def test_expert_actions_fit_the_recipe(default_model: Path, level: int) -> None:
     from slmagent.trainers.demonstrations import expert_demonstrations
 
     chat = ChatFormat(AutoTokenizer.from_pretrained(default_model))
-    episodes = expert_demonstrations(recipe.ENV_ID, level, 30)
+    episodes = expert_demonstrations(recipe.RECIPES[name].env_id, level, 30)
     said = [message["content"] for episode in episodes for message in episode.messages if message["role"] == "assistant"]
-    assert max(len(chat.encode_action(text)) for text in said) <= recipe.MAX_NEW_TOKENS
+    assert max(len(chat.encode_action(text)) for text in said) <= recipe.RECIPES[name].max_new_tokens

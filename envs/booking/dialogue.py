@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from slmagent.envs.booking.answers import values_in
 from slmagent.envs.booking.episode import Episode
-from slmagent.scenarios.booking.database import Write
+from slmagent.envs.desk import NOTHING, Judgement
 from slmagent.scenarios.booking_lexicon import BOOKING_LEXICON
 from slmagent.scenarios.understanding import understand
-from slmagent.scenarios.users import Proposal
 
 _IDENTIFIER = re.compile(r"\b[A-Za-z]{1,3}\d{1,4}\b")
 _SENTENCE = re.compile(r"(?<=[.?!;])\s+|\n+")
@@ -29,20 +27,6 @@ _REASONS = {
         re.IGNORECASE,
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The customer's view of what the agent asks agreement for."""
-
-    proposal: Proposal
-    consents: frozenset[Write] = frozenset()
-    """What a yes then allows."""
-    violates: tuple[str, ...] = ()
-    """Wishes that a bad proposal goes against."""
-
-
-NOTHING = Judgement("none")
 
 
 def judge(episode: Episode, text: str) -> Judgement:

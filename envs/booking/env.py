@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from slmagent.envs.base import ChatEnv, UserTurn
-from slmagent.envs.booking.dialogue import Judgement, judge, refuses_for
+from slmagent.envs.booking.dialogue import judge, refuses_for
 from slmagent.envs.booking.episode import Episode
 from slmagent.envs.booking.expert import Expert
 from slmagent.envs.booking.tools import TOOLS_BY_LEVEL, BookFlight, BookHotel, CancelBooking, ChangeBooking, Desk
+from slmagent.envs.desk import DeskEnv, Judgement, step_budget
 from slmagent.envs.tools import Tool, ToolBox
 from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS, BookingOutcome
 from slmagent.rewards.composite import Composite
@@ -28,19 +27,11 @@ from slmagent.scenarios.splits import Family
 from slmagent.scenarios.users import Agenda, Slot, Twist, UserSimulator
 from slmagent.types import ParsedAction
 
-MAX_IDLE = 4
-"""Actions in a row that bring nothing new before any user leaves."""
 LONGEST_EXPERT = {0: 2, 1: 3, 2: 3, 3: 4, 4: 6, 5: 9}
 """Actions of the expert in the longest task of a level."""
-FAREWELL = "I have waited long enough. Goodbye."
 
 
-def step_budget(expert_turns: int) -> int:
-    """Actions that a task is worth: half as many again as the expert needs, and one."""
-    return math.ceil(1.5 * expert_turns) + 1
-
-
-class BookingEnv(ChatEnv):
+class BookingEnv(DeskEnv[Episode]):
     """The booking desk of a travel agency: look things up, book, change and cancel for the customer in the chat.
 
     ## Description
@@ -137,7 +128,7 @@ class BookingEnv(ChatEnv):
         )
         self.toolbox = _toolbox(task.level, task.family)
         user = UserSimulator(_agenda(task), PERSONAS[task.persona], user_rng)
-        self.state = Episode(task, database, user)
+        self.state = Episode(user, task=task, database=database)
         self._desk = Desk(database, task.family)
         self._composite = Composite(COMPONENTS, self.weights)
         rules = f"\n{task.policy.text(task.family)}" if task.policy else ""
@@ -146,37 +137,6 @@ class BookingEnv(ChatEnv):
     def task_kind(self, scenario_id: str) -> str:
         """Kinds are listed by `slmagent.scenarios.booking.tasks.kinds_of`."""
         return kind_of(scenario_id)
-
-    def _hear(self, text: str) -> UserTurn:
-        episode = self.state
-        told, progress, pushed = episode.told(), episode.progress(), episode.pushed
-        moved = progress > episode.heard_progress
-        asked_for = self._note(text)
-        episode.satisfied = episode.goal_met()
-        reply = episode.user.reply(
-            text,
-            progressed=moved,
-            proposal=asked_for.proposal,
-            satisfied=episode.satisfied,
-            violates=asked_for.violates,
-        )
-        episode.pushed = int(episode.user.state()["pushed"])
-        if episode.pushed > pushed:
-            episode.firm = False
-        if reply.twist:
-            episode.twisted = True
-            episode.consents.clear()
-        agreed = reply.confirmed and not episode.consents.issuperset(asked_for.consents)
-        if reply.confirmed:
-            episode.consents |= asked_for.consents
-        episode.heard_progress = episode.progress()
-        learnt = episode.told() != told or episode.pushed > pushed or reply.twist or agreed
-        fruitful = moved or learnt or episode.heard_progress > progress
-        episode.idle = 0 if fruitful else episode.idle + 1
-        left = reply.left or episode.idle >= MAX_IDLE
-        if left:
-            episode.ended = "user_left"
-        return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
 
     def _note(self, text: str) -> Judgement:
         """Takes a message to the user into the state; what it asks agreement for."""
@@ -212,22 +172,6 @@ class BookingEnv(ChatEnv):
             return policy.broken(Case("cancel", tier, write in consents, database.booking(tool.reference), 100 * tool.fee))
         return []
 
-    def _await(self) -> str | None:
-        episode = self.state
-        fresh = {
-            f"{event['name']} {event['arguments']}" for event in self._events if event["type"] == "tool_call"
-        } - episode.calls
-        episode.calls |= fresh
-        episode.idle = 0 if fresh else episode.idle + 1
-        if episode.idle < MAX_IDLE:
-            return None
-        episode.ended = "user_left"
-        return FAREWELL
-
-    def _finish(self, message: str) -> None:
-        self._note(message)
-        self.state.ended = "finished"
-
     def _score(self, action: ParsedAction, *, done: bool) -> dict[str, float]:
         if not done:
             return {}
@@ -242,28 +186,6 @@ class BookingEnv(ChatEnv):
                 style=style_match(episode.said, episode.user.persona),
             )
         )
-
-    def _potential(self) -> float:
-        return self.state.progress()
-
-    def _success(self) -> bool:
-        episode = self.state
-        closed = episode.ended == "finished" or (episode.ended == "user_left" and episode.satisfied)
-        return closed and episode.goal_met()
-
-    def _canonical_state(self) -> Any:
-        episode = self.state
-        return {
-            "writes": sorted([list(write), count] for write, count in episode.database.writes().items()),
-            "reads": sorted(list(read) for read in episode.reads),
-            "user": episode.user.state(),
-            "idle": episode.idle,
-            "stated": episode.stated,
-            "contradicted": episode.contradicted,
-            "consents": sorted(list(consent) for consent in episode.consents),
-            "refusal": [episode.pushed, episode.firm],
-            "news": episode.progress() > episode.heard_progress,
-        }
 
     def expert(self, *, evidence: bool = True) -> str:
         """The scripted expert's next action; it reads the state that the agent has to find out."""

@@ -1,0 +1,89 @@
+"""Writes docs/results.md from the files in docs/results, and nothing else: every number in it comes from there.
+
+make results-document
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from slmagent.evaluation.comparison import Comparison
+from slmagent.evaluation.results import EvalResult, load_results
+from slmagent.evaluation.tables import percent, points
+
+RL = "SFT, then RL"
+CONTROL = "SFT continued for RL's time"
+NO_IMITATION = "RL without imitation"
+NO_GRADIENT = "RL without policy gradient"
+ORDER = ("untrained", "SFT", CONTROL, NO_GRADIENT, NO_IMITATION, RL, "expert", "do-nothing")
+"""The rows of a table."""
+
+_HEAD = """# Results
+
+What demonstrations give to SmolLM2-135M-Instruct, what reinforcement learning adds, and what each part is worth. Every policy
+plays the same tasks of the test split greedily, one episode a task. Rows with several training seeds pool them; intervals are
+95 % (Wilson's for one seed, a bootstrap over tasks and seeds for several). *Control* is SFT continued on the same
+demonstrations for the wall-clock time that reinforcement learning took. Nothing was tuned on these tasks. How the recipe came
+about, and what did not work: [diary.md](diary.md).
+"""
+
+
+def write_document(results: Path, target: Path = Path("docs/results.md")) -> None:
+    """Writes the document in one piece."""
+    partial = target.with_name(f".{target.name}.writing")
+    partial.write_text(document(results))
+    os.replace(partial, target)
+
+
+def document(results: Path) -> str:
+    """The document's text, a section for each pair of result and settings files."""
+    sections = []
+    for path in sorted(results.glob("*-settings.json")):
+        name = path.name.removesuffix("-settings.json")
+        rows, comparisons = load_results(results / f"{name}.json")
+        sections.append(_section(name, rows, comparisons, json.loads(path.read_text())))
+    return "\n".join([_HEAD, *sections])
+
+
+def _section(name: str, rows: list[EvalResult], comparisons: list[Comparison], settings: Mapping[str, Any]) -> str:
+    experiment, used = settings["experiment"], settings["recipe"]
+    seconds = settings["rl_seconds"]
+    minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
+    example = "" if experiment["ablations"] else " --no-ablations"
+    lines = [
+        f"## {rows[0].env_id.removeprefix('SLMAgent/')} level {experiment['level']}",
+        "",
+        f"{experiment['tasks']} tasks, {len(seconds)} training seeds; {used['demonstrations']} demonstrations; "
+        f"{used['updates']} GRPO updates, {minutes} minutes by the clock on two CPU cores.",
+        "",
+        "```sh",
+        f"python benchmarks/results.py --environment {name} --seeds {len(seconds)}{example}",
+        "```",
+        "",
+        "| policy | success | mean return |",
+        "|---|---|---|",
+        *(f"| {row.label} | {percent(row.success)} | {row.mean_return.estimate:.2f} |" for row in rows),
+        "",
+        f"Paired difference of success in points, *{RL}* minus the other, on the same tasks and seeds:",
+        "",
+        "| other | difference | |",
+        "|---|---|---|",
+        *(f"| {comparison.label_b} | {points(comparison.difference)} | {_verdict(comparison)} |" for comparison in comparisons),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(comparison: Comparison) -> str:
+    low, high = comparison.difference.low, comparison.difference.high
+    if low is None or high is None or low <= 0.0 <= high:
+        return "not distinguishable: the interval holds 0"
+    return "better" if low > 0.0 else "worse"
+
+
+if __name__ == "__main__":
+    write_document(Path("docs/results"))

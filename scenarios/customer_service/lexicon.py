@@ -1,0 +1,180 @@
+"""Questions at a help desk: how the facts of a complaint are asked for and said."""
+
+from __future__ import annotations
+
+from slmagent.scenarios.understanding import SlotPattern
+
+_NUMBER = "number|numbers|id|ids|code|reference"
+_PURCHASE = "order|orders|purchase|invoice|receipt"
+_THING = "item|items|product|products|article|articles|thing|things|goods|device|model"
+_TROUBLE = "problem|problems|issue|issues|trouble|fault|faults|defect|defects|complaint|damage|matter|concern|concerns"
+
+CUSTOMER_SERVICE_LEXICON: tuple[SlotPattern, ...] = (
+    SlotPattern(
+        "order",
+        (
+            f"{_PURCHASE} {_NUMBER}",
+            f"{_NUMBER} of the|your|this {_PURCHASE}",
+            f"{_NUMBER} on|for the|your|this {_PURCHASE}",
+            f"which|what {_PURCHASE}",
+            f"which of your {_PURCHASE}",
+            f"which one of your {_PURCHASE}",
+            "about|for|in|from|with which|what order",
+            "the|your order in question",
+            f"order details {_NUMBER}",
+            "orderid",
+        ),
+        label="order number",
+        answers=("the order is {value}", "it is order {value}", "the order number is {value}"),
+        unknown="I do not have the order number at hand, please look it up",
+    ),
+    SlotPattern(
+        "item",
+        (
+            f"which|what {_THING}",
+            f"which|what of the|your|these|those {_THING}",
+            f"which one of the|your|these|those {_THING}",
+            f"which|what kind|type|sort of {_THING}",
+            f"{_THING} name|names",
+            f"name|names of the|your|this {_THING}",
+            f"the|your|affected|specific|exact|faulty|defective|damaged {_THING}",
+            "what did you buy|purchase|order|receive|get",
+            "what have you bought|purchased|ordered|received|got",
+            "what you bought|purchased|ordered|received",
+            "which one is it|affected|concerned",
+            f"{_THING} is|are it|they|affected|concerned|involved|broken|faulty|damaged|defective",
+            f"{_THING} you are|have|had|bought|want|ordered|received",
+            f"{_THING} and",
+            "and|which|what item",
+        ),
+        label="item",
+        answers=("it is about {value}", "I mean {value}"),
+        blocks=("item|product|article number|id|price|code",),
+    ),
+    SlotPattern(
+        "problem",
+        (
+            f"{_TROUBLE}",
+            "what is|was|seems|went|goes|exactly wrong",
+            "what is|was it exactly wrong",
+            "what seems to be wrong",
+            "what _ wrong",
+            "wrong with",
+            "what happened|happens",
+            "what exactly happened|happens",
+            "what has happened",
+            "what are you unhappy|dissatisfied with|about",
+            "how is|was it|that|this|the broken|damaged|faulty|defective",
+            "what does|did not work",
+            "not work|working",
+            "describe|explain it|this|that|what",
+            "reason|reasons",
+            "why _ return|returning|unhappy|dissatisfied|complain",
+            "symptom|symptoms",
+        ),
+        label="problem",
+        answers=("{value}",),
+        unknown="nothing is wrong with it",
+        blocks=(
+            "no problem|problems",
+            "not a problem",
+            "any|other|further|more problems|issues|concerns",
+            "solve|fix the|your|this|any problem|issue",
+        ),
+    ),
+    SlotPattern(
+        "remedy",
+        (
+            "how would|do|should|can you like|want _ solve|solved|resolve|resolved|handle|handled|settle|fix",
+            "what would|do you like|want|expect|prefer|wish me|us to do",
+            "what would|do you like|want|expect|prefer|wish",
+            "refund or|and _ replacement|exchange",
+            "replacement or|and _ refund",
+            "prefer|want|like a refund|replacement|exchange or",
+            "preferred|desired|expected solution|resolution|outcome|remedy",
+            "what solution|resolution|outcome|remedy",
+            "kind|type|sort of solution|resolution|remedy",
+        ),
+        label="solution",
+        answers=("I would like {value}", "I want {value}"),
+        unknown="please do what your rules say",
+    ),
+    SlotPattern(
+        "since",
+        (
+            "when",
+            "what|which date|day|month",
+            "date|day of the|your purchase|order|delivery|arrival",
+            "purchase|order|delivery date",
+            "how long ago|have|has",
+            "since when",
+            "how old",
+        ),
+        label="date",
+        unknown="I do not remember the date, your records should show it",
+        blocks=("when you|i have|are|can|find",),
+    ),
+    SlotPattern(
+        "name",
+        ("name|names", "full|first|last|your name", "who am", "who is _ speaking", "surname", "customer number|id"),
+        label="name",
+        unknown="please take my name from my account",
+        blocks=("product|item|article name", "name of the|your product|item|article"),
+    ),
+    SlotPattern(
+        "contact",
+        (
+            "email|emails|mail|phone|telephone|mobile",
+            "e mail",
+            "phone|contact|telephone number|details|information",
+            "email|mail address",
+            "how _ reach|contact you",
+        ),
+        label="contact",
+        unknown="just answer me here",
+    ),
+    SlotPattern(
+        "address",
+        (
+            "address|addresses",
+            "shipping|delivery|billing|home|postal|your address",
+            "postcode|zip",
+            "zip code",
+            "where _ live|ship|send|deliver",
+        ),
+        label="address",
+        unknown="the address in my account is right",
+        blocks=("email|mail address",),
+    ),
+    SlotPattern(
+        "payment",
+        (
+            "payment|payments",
+            "payment method|methods|details|information",
+            "how _ pay|paid",
+            "card|account number|details",
+            "method|form|means of payment",
+        ),
+        label="payment",
+        unknown="you see in the order how I paid",
+    ),
+    SlotPattern(
+        "photo",
+        (
+            "photo|photos|picture|pictures|image|images|screenshot|screenshots|video|proof|receipt",
+            "proof of purchase",
+            "photo|picture of the|your",
+        ),
+        label="photo",
+        unknown="I cannot send any pictures here",
+    ),
+    SlotPattern(
+        "tier",
+        ("tier|membership|status", "loyalty|customer|membership tier|level|status", "are you _ member"),
+        label="customer status",
+        unknown="you see my status in your records",
+        blocks=("order|delivery|shipping status", "status of the|your order|item|delivery|parcel|refund"),
+    ),
+)
+"""Facts: order, item, problem, remedy; and what no customer here will tell: since, name, contact, address, payment, photo,
+tier."""
