@@ -17,14 +17,16 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from slmagent.envs.context import count_pieces, estimate_tokens, token_budget
 from slmagent.envs.contract import Contract
+from slmagent.envs.disturbance import Disturbance, Noise, Scene, ToolFailed
 from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
 from slmagent.envs.spaces import Unicode
 from slmagent.envs.talk import Snapshot, UserTurn, as_text, tool_response
 from slmagent.envs.tools import Finish, ToolBox, ToolError
 from slmagent.rewards.composite import merge_weights
 from slmagent.rewards.shaping import shaping_reward
-from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, StopReason
+from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, Role, StopReason
 
 __all__ = ["ChatEnv", "Observation", "PromptStyle", "Snapshot", "UserTurn"]
 
@@ -92,11 +94,27 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self.action_space = Unicode()
         self.scenario_ids: Sequence[str] = self._list_scenarios()
         """Ids of all tasks of this level and split, in a fixed order."""
+        self._disturbing: dict[type[Disturbance], float] = {}
         self._settings = frozenset((*vars(self), "_settings", "spec"))
         # What follows changes from episode to episode, like everything that a subclass adds.
         self.toolbox = ToolBox([Finish])
         self._messages: list[Message] = []
         self._running = False
+        self._noise = Noise(())
+
+    def disturb(self, kind: type[Disturbance], strength: float) -> None:
+        """Adds a kind of noise to all episodes from the next reset on; see `slmagent.envs.wrappers`.
+
+        Raises:
+            ValueError: The kind has already been added.
+        """
+        if kind in self._disturbing:
+            raise ValueError(f"the noise {kind.name!r} has already been added, with strength {self._disturbing[kind]}")
+        self._disturbing[kind] = strength
+
+    def awaits_reply(self) -> bool:
+        """Whether a reply of the user is on its way."""
+        return self._noise.late() is not None
 
     # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
 
@@ -129,11 +147,13 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self._vetoed = False
         self._earned = 0.0
         self.turn = 0
+        self.lost_turns = 0
         system, opening = self._begin(self.scenario_id, np.random.default_rng(self.user_seed))
-        self._messages = [
-            {"role": "system", "content": f"{system}\n\n{self._tool_section()}"},
-            {"role": "user", "content": opening},
-        ]
+        self._noise = self._new_noise()
+        self._messages = []
+        self._pieces = 0
+        self._append("system", f"{system}\n\n{self._tool_section()}")
+        self._append("user", self._said(opening))
         self._last_potential = self._potential()
         self._running = True
         self._show(self._messages)
@@ -153,17 +173,17 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self._events = []
         self.turn += 1
         shown = len(self._messages)
-        self._messages.append({"role": "assistant", "content": action})
+        self._append("assistant", action)
         parsed = parse_action(action)
         kind, reply, stop_reason = self._play(parsed)
         if self._vetoed:
             stop_reason = "veto"
         terminated = stop_reason is not None
-        truncated = not terminated and self.turn >= self.max_turns
+        truncated = not terminated and self.turn - self.lost_turns >= self.max_turns
         if truncated:
             stop_reason = "max_turns"
         if reply is not None:
-            self._messages.append({"role": "user", "content": reply})
+            self._append("user", reply)
         components = self._reward(parsed, done=terminated or truncated)
         reward = float(sum(components.values()))
         self._earned += reward
@@ -175,24 +195,27 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
     def snapshot(self) -> Snapshot:
         """The episode as it stands: conversation, database, user, random numbers. What happens later does not change it."""
         episode = {name: value for name, value in vars(self).items() if name not in self._settings}
-        return Snapshot((type(self).__name__, self.level, self.split), copy.deepcopy(episode))
+        return Snapshot(self._origin(), copy.deepcopy(episode))
+
+    def _origin(self) -> tuple[str, int, str, *tuple[str, ...]]:
+        noises = (f"{kind.name} {strength}" for kind, strength in self._disturbing.items() if strength > 0)
+        return type(self).__name__, self.level, self.split, *noises
 
     def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
         """Goes on from a snapshot, byte for byte as the episode it was taken from would, and as often as wanted.
 
         Args:
-            snapshot: Taken from this environment or from another of the same class, level and split.
+            snapshot: Taken from this environment or from another of the same class, level, split and noise.
 
         Returns:
             Observation and `info` in the form of `reset`.
 
         Raises:
-            ValueError: The snapshot is of another class, level or split.
+            ValueError: The snapshot is of another class, level, split or noise.
             gymnasium.error.ResetNeeded: It was taken before the first episode.
         """
-        own = (type(self).__name__, self.level, self.split)
-        if snapshot.origin != own:
-            raise ValueError(f"expected a snapshot of {own}, actual {snapshot.origin}")
+        if snapshot.origin != self._origin():
+            raise ValueError(f"expected a snapshot of {self._origin()}, actual {snapshot.origin}")
         if not snapshot.episode["_messages"]:
             raise gymnasium.error.ResetNeeded("the snapshot was taken before the first episode; call reset() first")
         vars(self).update(copy.deepcopy(dict(snapshot.episode)))
@@ -211,11 +234,17 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
             return self._waited(tool_response(f"error: {parsed.error}"))
         if parsed.calls:
             return self._run_calls(parsed)
+        late = self._noise.arrived()
+        if late is not None:  # the messages cross: this one is not heard
+            self.lost_turns += 1
+            return "speak", late, None
         heard = self._hear(parsed.text)
-        return ("ask" if heard.asked else "speak"), heard.text, "user_left" if heard.left else None
+        kind, reply = ("ask" if heard.asked else "speak"), self._said(heard.text)
+        return (kind, reply, "user_left") if heard.left else (kind, self._noise.held(reply, self._record), None)
 
     def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
         results: list[str] = []
+        failures = 0
         for call in parsed.calls[:MAX_CALLS_PER_ACTION]:
             try:
                 tool = self.toolbox.read(call)
@@ -223,22 +252,43 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
                     self._finish(tool.message)
                     self._record("finish", message=tool.message)
                     return "finish", None, "finished"
+                self._noise.attempt(call.name, tool, self._record)
                 result = self._call(tool)
                 self._record("tool_call", name=type(tool).tool_name(), arguments=tool.model_dump(mode="json"), result=result)
+                result = self._noise.returned(result, self._record)
+            except ToolFailed as failure:
+                result = f"error: {failure}"
+                failures += 1
             except ToolError as problem:
                 result = f"error: {problem}"
                 self._record("tool_error", name=call.name[:80], error=str(problem))
             results.append(tool_response(result))
             if self._vetoed:
                 break
+        lost = failures == len(results)
         if len(parsed.calls) > MAX_CALLS_PER_ACTION:
             results.append(tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
-        return self._waited("\n".join(results))
+        return self._waited("\n".join(results), lost=lost)
 
-    def _waited(self, results: str) -> tuple[ActionKind, str | None, StopReason | None]:
-        """What follows on an action with calls, unless the user loses patience over it."""
-        farewell = None if self._vetoed else self._await()
-        return ("tool", results, None) if farewell is None else ("tool", f"{results}\n{farewell}", "user_left")
+    def _waited(self, results: str, *, lost: bool = False) -> tuple[ActionKind, str | None, StopReason | None]:
+        """What follows on an action with calls, unless the user loses patience over it; over a lost turn it does not."""
+        self.lost_turns += lost
+        farewell = None if self._vetoed or lost else self._await()
+        read = [results, self._noise.arrived(), None if farewell is None else self._said(farewell)]
+        return "tool", "\n".join(part for part in read if part is not None), None if farewell is None else "user_left"
+
+    def _said(self, text: str) -> str:
+        """A message of the user as the agent reads it."""
+        return self._noise.said(text, self._facts, self._record)
+
+    def _new_noise(self) -> Noise:
+        writers = tuple(shown for shown, tool in self.toolbox.tools.items() if tool.writes)
+        scene = Scene(f"{type(self).__name__} {self.scenario_id} {self.user_seed}", writers)
+        return Noise(kind(strength, scene) for kind, strength in self._disturbing.items() if strength > 0)
+
+    def _append(self, role: Role, content: str) -> None:
+        self._messages.append({"role": role, "content": content})
+        self._pieces += count_pieces(content)
 
     def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
         if self._vetoed:
@@ -275,6 +325,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
             "tools": self.toolbox.schemas(),
             "anchor": self._anchor(),
             "events": json.loads(json.dumps(self._events)),
+            "context": {"budget": token_budget(self.level), "tokens": estimate_tokens(self._pieces, len(self._messages))},
         }
         if action is not None:
             info["action"] = action
@@ -285,7 +336,9 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         return info
 
     def _anchor(self) -> str:
-        state = json.dumps([self.scenario_id, self._canonical_state()], sort_keys=True, ensure_ascii=False)
+        late = self._noise.late()
+        situation = [self.scenario_id, self._canonical_state(), *([] if late is None else [late])]
+        state = json.dumps(situation, sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(state.encode(), digest_size=12).hexdigest()
 
     def _show(self, messages: Sequence[Message]) -> None:

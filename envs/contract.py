@@ -10,6 +10,7 @@ import numpy as np
 
 from slmagent.envs.talk import UserTurn
 from slmagent.envs.tools import Tool, ToolBox
+from slmagent.scenarios.users import UserSimulator
 from slmagent.types import ParsedAction
 
 
@@ -26,6 +27,8 @@ class Contract(abc.ABC):
     """The tools of the running episode."""
     turn: int
     """Actions played in the running episode."""
+    lost_turns: int
+    """Those of them that noise made void; they count against no limit."""
     _events: list[dict[str, Any]]
     _vetoed: bool
 
@@ -87,9 +90,18 @@ class Contract(abc.ABC):
         """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
         return ""
 
+    def _user(self) -> UserSimulator | None:
+        """The rule-based user of the running episode; None (the default) where there is none."""
+        return None
+
     def _await(self) -> str | None:
         """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
         return None
+
+    def _facts(self) -> tuple[str, ...]:
+        """Values that the user tells or will tell, which no noise may garble."""
+        user = self._user()
+        return () if user is None else (*user.told_values(), *user.secret_values())
 
     # ---- for subclasses to use ----------------------------------------------------------------------------------
 

@@ -147,6 +147,9 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
             episode.ended = "user_left"
         return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
 
+    def _user(self) -> UserSimulator:
+        return self.state.user
+
     def _await(self) -> str | None:
         episode = self.state
         fresh = {

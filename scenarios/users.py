@@ -173,6 +173,16 @@ class UserSimulator:
             "left": self._left,
         }
 
+    def told_values(self) -> tuple[str, ...]:
+        """Values that it has told, as it says them."""
+        return tuple(value for name, value in self._values.items() if name in self._told)
+
+    def secret_values(self) -> tuple[str, ...]:
+        """Values that it has not told yet, the change of mind included."""
+        twist = self.agenda.twist
+        coming = () if twist is None or self._twisted else (twist.value,)
+        return (*(value for name, value in self._values.items() if name not in self._told), *coming)
+
     # ---- what it does -------------------------------------------------------------------------------------------
 
     def _requested(self, heard: Understanding) -> tuple[str, ...]:
