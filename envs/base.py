@@ -197,10 +197,6 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         episode = {name: value for name, value in vars(self).items() if name not in self._settings}
         return Snapshot(self._origin(), copy.deepcopy(episode))
 
-    def _origin(self) -> tuple[str, int, str, *tuple[str, ...]]:
-        noises = (f"{kind.name} {strength}" for kind, strength in self._disturbing.items() if strength > 0)
-        return type(self).__name__, self.level, self.split, *noises
-
     def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
         """Goes on from a snapshot, byte for byte as the episode it was taken from would, and as often as wanted.
 
@@ -239,8 +235,10 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
             self.lost_turns += 1
             return "speak", late, None
         heard = self._hear(parsed.text)
-        kind, reply = ("ask" if heard.asked else "speak"), self._said(heard.text)
-        return (kind, reply, "user_left") if heard.left else (kind, self._noise.held(reply, self._record), None)
+        reply = self._said(heard.text)
+        if not (heard.left or self._vetoed):
+            reply = self._noise.held(reply, self._record)
+        return ("ask" if heard.asked else "speak"), reply, "user_left" if heard.left else None
 
     def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
         results: list[str] = []
@@ -279,12 +277,16 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
 
     def _said(self, text: str) -> str:
         """A message of the user as the agent reads it."""
-        return self._noise.said(text, self._facts, self._record)
+        return text and self._noise.said(text, self._facts, self._record)
 
     def _new_noise(self) -> Noise:
         writers = tuple(shown for shown, tool in self.toolbox.tools.items() if tool.writes)
         scene = Scene(f"{type(self).__name__} {self.scenario_id} {self.user_seed}", writers)
         return Noise(kind(strength, scene) for kind, strength in self._disturbing.items() if strength > 0)
+
+    def _origin(self) -> tuple[str, int, str, *tuple[str, ...]]:
+        noises = (f"{kind.name} {strength}" for kind, strength in self._disturbing.items() if strength > 0)
+        return type(self).__name__, self.level, self.split, *noises
 
     def _append(self, role: Role, content: str) -> None:
         self._messages.append({"role": role, "content": content})
@@ -298,7 +300,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         scale = self.weights[PROGRESS]
         components[PROGRESS] = scale * shaping_reward(self._last_potential, potential, gamma=self.shaping_gamma, done=done)
         self._last_potential = potential
-        return components
+        return self._noise.paid(components, self._record, done=done)
 
     def _tool_section(self) -> str:
         listing = (

@@ -1,8 +1,8 @@
 """How much of a small model's context a conversation takes, without a tokenizer.
 
 The estimate counts pieces: up to six letters, a digit, up to two marks, line breaks in a row; a character beyond ASCII counts
-its bytes. That follows the SmolLM2 tokenizer, which splits numbers into digits and knows common words as one token. `SAFETY` was
-then chosen so that no expert episode comes out too small: over 480 of them (all levels, train and ood, both prompt styles) the
+its bytes. That follows the SmolLM2 tokenizer, which splits numbers into digits and knows common words as one token. `SAFETY` is
+chosen so that no expert episode comes out too small: over 480 of them (all levels, train and ood, both prompt styles) the
 estimate was 1.02 to 1.19 times the true count, 1.08 on average. Text that is no language (random letters) may take more tokens.
 """
 

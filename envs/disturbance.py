@@ -5,6 +5,7 @@ Noise changes what the agent reads, delays a call or a reward. It never changes 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -115,7 +116,7 @@ class Noise:
             ToolFailed: It fails before it is carried out.
         """
         for disturbance in self.disturbances:
-            problem = disturbance.failure(shown_name, f"{shown_name} {call.model_dump_json()}")
+            problem = disturbance.failure(shown_name, f"{shown_name} {json.dumps(call.model_dump(mode='json'))}")
             if problem is not None:
                 record("noise", noise=disturbance.name, where="call", what=problem)
                 raise ToolFailed(problem)

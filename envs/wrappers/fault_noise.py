@@ -84,7 +84,7 @@ class DelayedReplies(NoiseWrapper):
     """Replies of the user that come a turn late.
 
     `strength` is the probability that a reply is late: the agent reads that there is none yet, and the reply comes with
-    whatever it reads next. What it says to the user meanwhile is not heard (the messages cross) and costs no turn of any budget;
+    whatever it reads next. What it says to the user meanwhile is not heard (the messages cross) and counts against no limit;
     calls are carried out. The user's last message before it leaves is never late. `expert` waits for a late reply.
     """
 

@@ -33,7 +33,8 @@ class DelayedRewards(NoiseWrapper):
 
     `strength` is the probability that a step's components are put off to the next step; a step may be put off again, and the
     last step pays all that is owed. At 1 everything is paid at the end. Each component's sum over the episode is the clean
-    one's; a veto still fixes the total. With `shaping_gamma` below 1, delayed progress no longer cancels out in the discounted return.
+    one's; a veto still fixes the total. With `shaping_gamma` below 1, late progress no longer cancels out in the discounted
+    return.
     """
 
     disturbance = Arrears
