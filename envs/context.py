@@ -2,9 +2,9 @@
 
 The estimate counts pieces: up to six letters, a digit, up to two marks, line breaks in a row; a character beyond ASCII counts
 its bytes. That follows the SmolLM2 tokenizer, which splits numbers into digits and knows common words as one token. `SAFETY` is
-chosen so that no expert episode comes out too small. Over 576 of them (two environments, all levels, train and ood) the estimate
-was 1.02 to 1.16 times the true count with compact prompts (mean 1.08) and 1.08 to 1.19 times with JSON schemas (mean 1.13); with
-typos in every common word it was still 1.01 times. Text that is no language, such as random letters, may take more tokens.
+chosen so that no expert episode comes out too small. Over 576 of them (two environments, all levels, train and ood) the
+estimate was 1.02 to 1.16 times the true count with compact prompts (mean 1.08) and 1.08 to 1.19 times with JSON schemas (mean
+1.13); with typos in every common word it was still 1.01 times. Text that is no language, such as random letters, may take more.
 """
 
 from __future__ import annotations
