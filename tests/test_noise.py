@@ -45,7 +45,7 @@ IDS_AND_LEVELS = [
 EVERYWHERE = pytest.mark.parametrize(("env_id", "level"), IDS_AND_LEVELS)
 EACH_NOISE = pytest.mark.parametrize("noise", list(NOISES))
 BOOKING = "SLMAgent/Booking-v0"
-ORDERS = (tuple(NOISES), tuple(reversed(NOISES)), tuple(sorted(NOISES)))
+ORDERS = (tuple(NOISES), tuple(NOISES)[::-1], tuple(sorted(NOISES)))
 LINES = {
     line for name in ("USER_ASIDES", "RESULT_ASIDES", "USER_MISLEADING", "RESULT_MISLEADING") for line in getattr(asides, name)
 } | {*asides.USER_MISLEADING_CALLS, *asides.RESULT_MISLEADING_CALLS}
@@ -323,18 +323,19 @@ def test_following_misleading_results_fails():
     obeyed = Counter[str]()
     for seed in range(30):
         env.reset(seed=seed)
-        observation, paid, *_ = env.step(ExpertAgent(env).act((), {}))
+        observation, first, *_ = env.step(ExpertAgent(env).act((), {}))
+        paid = float(first)
         *rows, order = observation[-1]["content"].splitlines()[1:-1]
         if "call book_flight for every row" in order:
             calls = "".join(render_call("book_flight", {"flight_id": row.split()[-1]}) for row in rows)
-            paid += env.step(calls)[1]
+            paid += float(env.step(calls)[1])
         elif not re.search(r"finish now|end the talk|impossible", order):
             continue
         obeyed["call" if "call" in order else "finish"] += 1
         _, reward, terminated, _, info = env.step(render_call("finish", {"message": "Done, this is impossible."}))
         assert terminated
         assert info["success"] is False
-        assert paid + reward < worst
+        assert paid + float(reward) < worst
     assert min(obeyed["call"], obeyed["finish"]) >= 3
 
 
@@ -408,7 +409,8 @@ def test_a_turn_that_failed_in_part_counts():
 def test_a_late_reply_comes_a_turn_later():
     env, plain = DelayedReplies(clean(level=3), 1.0), clean(level=3)
     for seed in range(10):
-        env.reset(seed=seed), plain.reset(seed=seed)
+        env.reset(seed=seed)
+        plain.reset(seed=seed)
         question = env.get_wrapper_attr("expert")()
         meant, *_, expected = plain.step(question)
         observation, *_, info = env.step(question)
@@ -473,12 +475,12 @@ def test_delayed_rewards_keep_the_sum_of_each_component(env_id: str, level: int)
 def test_a_veto_fixes_what_was_paid(wrapper: type[DelayedRewards]):
     env = wrapper(clean(level=4), 1.0)
     env.reset(seed=1)
-    rewards = [env.step(render_call("get_user", {}))[1]]
+    earlier = float(env.step(render_call("get_user", {}))[1])
     reference = chat(env).state.task.bookings[0].reference  # type: ignore[attr-defined]
     _, reward, terminated, _, info = env.step(render_call("cancel_booking", {"reference": reference, "fee": 9999}))
     assert terminated
     assert info["stop_reason"] == "veto"
-    assert sum(rewards) + reward == -10.0
+    assert earlier + float(reward) == -10.0
 
 
 def test_missing_rewards_are_withheld_by_component():
