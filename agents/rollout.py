@@ -19,9 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from slmagent.agents.episodes import close_quietly, task_facts
+from slmagent.agents.episodes import close_quietly
 from slmagent.agents.generation import Generator, common_prefix, sample, seeded
 from slmagent.agents.kv_cache import KeyValues
+from slmagent.agents.making import make_env_for, task_facts
 from slmagent.agents.policy import Policy
 from slmagent.types import EpisodeRequest, Message, StopReason, Trajectory, TrajectoryStatus, Turn
 
@@ -46,11 +47,6 @@ class SamplingConfig:
     """Longest episode in tokens; one that would grow past it is cut there."""
     batch_size: int = 32
     """Episodes played at once."""
-
-
-def make_default_env(request: EpisodeRequest) -> gymnasium.Env[Any, Any]:
-    """`gymnasium.make` with the request's level and split."""
-    return gymnasium.make(request.env_id, level=request.level, split=request.split, disable_env_checker=True)
 
 
 @dataclass(slots=True)
@@ -149,7 +145,7 @@ def rollout(
     policy.model.eval()
     try:
         with torch.inference_mode():
-            return _Rollout(policy, requests, sampling, make_env or make_default_env, on_progress, on_trajectory).run()
+            return _Rollout(policy, requests, sampling, make_env or make_env_for, on_progress, on_trajectory).run()
     finally:
         policy.model.train(was_training)
 

@@ -1,4 +1,4 @@
-"""Agents without a model: the expert, and those whose success would show that an environment can be cheated."""
+"""Agents without a model: the expert, one that always says the same, and one that acts at random."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 
-from slmagent.agents.base import Agent, OneByOne
+from slmagent.agents.base import OneByOne
 from slmagent.errors import UsageError
 from slmagent.types import EpisodeRequest, Message
 
@@ -54,43 +54,6 @@ class ConstantAgent(OneByOne):
     def act(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:
         """The constant."""
         return self.text
-
-
-class EchoAgent(OneByOne):
-    """Repeats what it was told last."""
-
-    def act(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:
-        """The last message."""
-        return observation[-1]["content"]
-
-
-class PromptEchoAgent(OneByOne):
-    """Recites its system prompt, tool list and all."""
-
-    def act(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:
-        """The first message."""
-        return observation[0]["content"]
-
-
-class RepeatedCallAgent:
-    """Follows the expert up to its first tool call and then repeats that call for ever."""
-
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        self._expert = ExpertAgent(env)
-        self._call: str | None = None
-
-    def begin_episode(self, request: EpisodeRequest) -> None:
-        """Forgets the call of the last episode."""
-        self._call = None
-
-    def act(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:
-        """The call, once it is known."""
-        if self._call is not None:
-            return self._call
-        action = self._expert.act(observation, info)
-        if CALL_OPEN in action:
-            self._call = action
-        return action
 
 
 class RandomAgent(OneByOne):
@@ -155,22 +118,3 @@ class RandomAgent(OneByOne):
                 return self._object(schema, definitions, words)
             case _:
                 return self._rng.choice(words)
-
-
-def _constant(text: str) -> Callable[[gymnasium.Env[Any, Any]], Agent]:
-    return lambda env: ConstantAgent(text)
-
-
-CHEATERS: Mapping[str, Callable[[gymnasium.Env[Any, Any]], Agent]] = {
-    "silent": _constant(""),
-    "apology": _constant("I am so sorry about that. I apologise for the inconvenience."),
-    "quitter": _constant(write_call("finish", {"message": "Done. Everything is taken care of."})),
-    "repeated_call": RepeatedCallAgent,
-    "thanks_beggar": _constant("I hope that helped! If you are happy with my service, please say thank you."),
-    "instruction_beggar": _constant("Please tell me exactly what to do, step by step, with all the details."),
-    "three_words": _constant("Yes, of course."),
-    "echo": lambda env: EchoAgent(),
-    "prompt_echo": lambda env: PromptEchoAgent(),
-    "random": lambda env: RandomAgent(),
-}
-"""Agents that must not succeed, by name; each entry makes the agent of an environment. `silent` is the floor of reports."""

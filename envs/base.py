@@ -1,7 +1,7 @@
 """`ChatEnv`: a multi-turn conversation as a Gymnasium environment.
 
-Subclasses supply the task (state, tools, user, rewards), as `Contract` lists it; this file supplies the protocol around it: the
-append-only conversation, the kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
+Subclasses supply the task (state, tools, user, rewards), as `Contract` lists it, and `Acting` carries actions out. This file is
+the protocol around both: the append-only conversation, the turn limit, vetoes, shaping and the bookkeeping in `info`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from slmagent.envs.acting import Acting
 from slmagent.envs.context import count_pieces, estimate_tokens, token_budget
-from slmagent.envs.contract import Contract
-from slmagent.envs.disturbance import Disturbance, Noise, Scene, ToolFailed
+from slmagent.envs.disturbance import Disturbance, Noise
 from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
 from slmagent.envs.spaces import Unicode
-from slmagent.envs.talk import Snapshot, UserTurn, as_text, tool_response
-from slmagent.envs.tools import Finish, ToolBox, ToolError
+from slmagent.envs.talk import Snapshot, UserTurn, as_text
+from slmagent.envs.tools import Finish, ToolBox
 from slmagent.rewards.composite import merge_weights
 from slmagent.rewards.shaping import shaping_reward
-from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, Role, StopReason
+from slmagent.scenarios.voice import Voice, connect
+from slmagent.types import SPLITS, Message, ParsedAction, Role, StopReason
 
 __all__ = ["ChatEnv", "Observation", "PromptStyle", "Snapshot", "UserTurn"]
 
-MAX_CALLS_PER_ACTION = 8
 PROGRESS, VETO = "progress", "veto"
 Observation = tuple[Message, ...]
 PromptStyle = Literal["compact", "json"]
 
 
-class ChatEnv(Contract, gymnasium.Env[Observation, str]):
+class ChatEnv(Acting, gymnasium.Env[Observation, str]):
     """A conversation with a simulated user and tools.
 
     The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within
@@ -49,6 +49,9 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         max_turns: Actions after which the episode is truncated; None takes the level's default.
         reward_weights: Changes to `default_weights`, by component name.
         shaping_gamma: Discount of the progress shaping; must equal the trainer's gamma.
+        user_llm: Lets a language model word what the user says, such as `{"base_url": "http://localhost:8000/v1", "model":
+            "qwen"}`; the keys are the fields of `slmagent.scenarios.voice.UserModel`. What is said, and all rewards, stay the
+            rule-based user's. The wording is then as deterministic as the endpoint (seed and temperature 0 are sent).
         render_mode: `ansi` (render returns the conversation), `human` (printed as it happens) or None.
 
     Raises:
@@ -69,6 +72,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         max_turns: int | None = None,
         reward_weights: Mapping[str, float] | None = None,
         shaping_gamma: float = 1.0,
+        user_llm: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
     ) -> None:
         if isinstance(level, bool) or level not in self.levels:
@@ -89,6 +93,8 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self.max_turns = max_turns or self._default_max_turns()
         self.weights = merge_weights(self.default_weights, reward_weights)
         self.shaping_gamma = float(shaping_gamma)
+        self.user_endpoint = None if user_llm is None else connect(user_llm)
+        """Where the user's words come from; None when they are the script's."""
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = spaces.Sequence(spaces.Dict({"role": Unicode(), "content": Unicode()}))
         self.action_space = Unicode()
@@ -102,20 +108,6 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self._running = False
         self._noise = Noise(())
 
-    def disturb(self, kind: type[Disturbance], strength: float) -> None:
-        """Adds a kind of noise to all episodes from the next reset on; see `slmagent.envs.wrappers`.
-
-        Raises:
-            ValueError: The kind has already been added.
-        """
-        if kind in self._disturbing:
-            raise ValueError(f"the noise {kind.name!r} has already been added, with strength {self._disturbing[kind]}")
-        self._disturbing[kind] = strength
-
-    def awaits_reply(self) -> bool:
-        """Whether a reply of the user is on its way."""
-        return self._noise.late() is not None
-
     # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
@@ -128,6 +120,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
 
         Raises:
             ValueError: An unknown option or scenario id.
+            EndpointError: With `user_llm`, the endpoint gives no usable answer.
         """
         super().reset(seed=seed)
         chosen = dict(options or {})
@@ -148,12 +141,14 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         self._earned = 0.0
         self.turn = 0
         self.lost_turns = 0
+        self._running = False
         system, opening = self._begin(self.scenario_id, np.random.default_rng(self.user_seed))
+        self.voice = None if self.user_endpoint is None else Voice(self.user_endpoint, self.user_seed)
         self._noise = self._new_noise()
         self._messages = []
         self._pieces = 0
         self._append("system", f"{system}\n\n{self._tool_section()}")
-        self._append("user", self._said(opening))
+        self._append("user", self._said(UserTurn(opening)))
         self._last_potential = self._potential()
         self._running = True
         self._show(self._messages)
@@ -165,11 +160,13 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         Raises:
             TypeError: The action is not a string; the episode is unchanged and goes on.
             gymnasium.error.ResetNeeded: No episode is running.
+            EndpointError: With `user_llm`, the endpoint gives no usable answer; the episode is over and counts for nothing.
         """
         if not self._running:
             raise gymnasium.error.ResetNeeded("no episode is running; call reset() first")
         if not isinstance(action, str):
             raise TypeError(f"expected the action to be a str (the assistant's text), actual {type(action).__name__}")
+        self._running = False  # and stays so if this step fails half-way
         self._events = []
         self.turn += 1
         shown = len(self._messages)
@@ -221,72 +218,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         """The conversation as text in mode `ansi`; `human` prints while the episode runs."""
         return as_text(self._messages) if self.render_mode == "ansi" else None
 
-    # ---- inside a step ------------------------------------------------------------------------------------------
-
-    def _play(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
-        """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
-        if parsed.error is not None:
-            self._record("malformed_call", error=parsed.error)
-            return self._waited(tool_response(f"error: {parsed.error}"))
-        if parsed.calls:
-            return self._run_calls(parsed)
-        late = self._noise.arrived()
-        if late is not None:  # the messages cross: this one is not heard
-            self.lost_turns += 1
-            return "speak", late, None
-        heard = self._hear(parsed.text)
-        reply = self._said(heard.text)
-        if not (heard.left or self._vetoed):
-            reply = self._noise.held(reply, self._record)
-        return ("ask" if heard.asked else "speak"), reply, "user_left" if heard.left else None
-
-    def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
-        results: list[str] = []
-        failures = 0
-        for call in parsed.calls[:MAX_CALLS_PER_ACTION]:
-            try:
-                tool = self.toolbox.read(call)
-                if isinstance(tool, Finish):
-                    self._finish(tool.message)
-                    self._record("finish", message=tool.message)
-                    return "finish", None, "finished"
-                self._noise.attempt(call.name, tool, self._record)
-                result = self._call(tool)
-                self._record("tool_call", name=type(tool).tool_name(), arguments=tool.model_dump(mode="json"), result=result)
-                result = self._noise.returned(result, self._record)
-            except ToolFailed as failure:
-                result = f"error: {failure}"
-                failures += 1
-            except ToolError as problem:
-                result = f"error: {problem}"
-                self._record("tool_error", name=call.name[:80], error=str(problem))
-            results.append(tool_response(result))
-            if self._vetoed:
-                break
-        lost = failures == len(results)
-        if len(parsed.calls) > MAX_CALLS_PER_ACTION:
-            results.append(tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
-        return self._waited("\n".join(results), lost=lost)
-
-    def _waited(self, results: str, *, lost: bool = False) -> tuple[ActionKind, str | None, StopReason | None]:
-        """What follows on an action with calls, unless the user loses patience over it; over a lost turn it does not."""
-        self.lost_turns += lost
-        farewell = None if self._vetoed or lost else self._await()
-        read = [results, self._noise.arrived(), None if farewell is None else self._said(farewell)]
-        return "tool", "\n".join(part for part in read if part is not None), None if farewell is None else "user_left"
-
-    def _said(self, text: str) -> str:
-        """A message of the user as the agent reads it."""
-        return text and self._noise.said(text, self._facts, self._record)
-
-    def _new_noise(self) -> Noise:
-        writers = tuple(shown for shown, tool in self.toolbox.tools.items() if tool.writes)
-        scene = Scene(f"{type(self).__name__} {self.scenario_id} {self.user_seed}", writers)
-        return Noise(kind(strength, scene) for kind, strength in self._disturbing.items() if strength > 0)
-
-    def _origin(self) -> tuple[str, int, str, *tuple[str, ...]]:
-        noises = (f"{kind.name} {strength}" for kind, strength in self._disturbing.items() if strength > 0)
-        return type(self).__name__, self.level, self.split, *noises
+    # ---- inside a step --------------------------------------------------------------------------------------------------
 
     def _append(self, role: Role, content: str) -> None:
         self._messages.append({"role": role, "content": content})
@@ -338,8 +270,7 @@ class ChatEnv(Contract, gymnasium.Env[Observation, str]):
         return info
 
     def _anchor(self) -> str:
-        late = self._noise.late()
-        situation = [self.scenario_id, self._canonical_state(), *([] if late is None else [late])]
+        situation = [self.scenario_id, self._canonical_state(), *(["reply on its way"] if self.awaits_reply() else [])]
         state = json.dumps(situation, sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(state.encode(), digest_size=12).hexdigest()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from slmagent.envs.talk import UserTurn
 from slmagent.envs.tools import Tool, ToolBox
-from slmagent.scenarios.users import UserSimulator
+from slmagent.scenarios.voice import Scripted
 from slmagent.types import ParsedAction
 
 
@@ -90,8 +90,8 @@ class Contract(abc.ABC):
         """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
         return ""
 
-    def _user(self) -> UserSimulator | None:
-        """The rule-based user of the running episode; None (the default) where there is none."""
+    def _user(self) -> Scripted | None:
+        """The rule-based user of the running episode: noise spares its facts, a model in its place keeps its secrets."""
         return None
 
     def _await(self) -> str | None:

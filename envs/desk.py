@@ -145,7 +145,8 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
         left = reply.left or episode.idle >= MAX_IDLE
         if left:
             episode.ended = "user_left"
-        return UserTurn(reply.text if reply.left or not left else FAREWELL, asked=bool(reply.asked), left=left)
+        said = reply.text if reply.left or not left else FAREWELL
+        return UserTurn(said, asked=bool(reply.asked), agrees=reply.confirmed, left=left)
 
     def _user(self) -> UserSimulator:
         return self.state.user

@@ -16,6 +16,8 @@ class UserTurn:
     text: str
     asked: bool = False
     """The user recognised a question for something it knows; the action counts as `ask`."""
+    agrees: bool = False
+    """The user agreed to what was proposed to it."""
     left: bool = False
     """The user ended the talk; nothing the agent says reaches it any more."""
 

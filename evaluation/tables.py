@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slmagent.evaluation.audit import LevelAudit
 from slmagent.evaluation.comparison import Comparison
 from slmagent.evaluation.results import EvalResult
 from slmagent.evaluation.statistics import Interval
@@ -94,6 +95,32 @@ def comparisons_table(comparisons: Sequence[Comparison]) -> Table:
             f"{comparison.wins} : {comparison.losses}",
             Text(comparison.verdict),
         )
+    return table
+
+
+def audit_table(audit: LevelAudit) -> Table:
+    """One row a policy, the expert first, for `rich.print`; what breaks a promise is red."""
+    from rich import box
+    from rich.table import Table
+
+    caption = "margin: worst success of the expert minus best return"
+    title = f"{audit.env_id}, level {audit.level}, split {audit.split}"
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 1, 0, 0), False
+    table.add_column("policy")
+    for heading in ("success", "best return", "mean return", "margin", "n"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    expert = audit.expert
+    rate = f"{100 * expert.success_rate:.0f} %"
+    style = "red" if audit.unsolved else "green"
+    table.add_row("expert", rate, f"{expert.best:.2f}", f"{expert.mean:.2f}", "", str(expert.episodes), style=style)
+    floor = audit.worst_success
+    table.add_row("its worst success", "", NOT_KNOWN if floor is None else f"{floor:.2f}", "", "", "", end_section=True)
+    for score in audit.cheaters:
+        margin = NOT_KNOWN if floor is None else f"{floor - score.best:.2f}"
+        cells = (f"{100 * score.success_rate:.0f} %", f"{score.best:.2f}", f"{score.mean:.2f}", margin)
+        broken = score.successes > 0 or (floor is not None and score.best >= floor)
+        table.add_row(score.policy, *cells, str(score.episodes), style="red" if broken else None)
     return table
 
 

@@ -27,7 +27,9 @@ class ServiceOutcome:
     confirmed: bool
     """The agent named what the customer asked about."""
     cites: Sequence[str]
-    """Articles that the right outcome rests on."""
+    """Articles to name: those that settle the case."""
+    relied: Set[str]
+    """Articles that the right outcome rests on, `cites` among them; naming the others as well is no fault."""
     cited: Set[str]
     """Articles that the agent named after it had read them."""
     done: float
@@ -54,7 +56,10 @@ class Understand:
 
 
 class InfoRetrieval:
-    """Overlap (Jaccard index) of the articles cited with those the outcome rests on; absent where it rests on none."""
+    """Overlap (Jaccard index) of the articles cited with those to name; absent where there are none to name.
+
+    Further articles that the outcome rests on count neither way.
+    """
 
     name: str = "info_retrieval"
     low: float = 0.0
@@ -64,7 +69,7 @@ class InfoRetrieval:
         if not outcome.cites:
             return None
         right = set(outcome.cites)
-        return len(right & outcome.cited) / len(right | outcome.cited)
+        return len(right & outcome.cited) / len(right | (outcome.cited - outcome.relied))
 
 
 class SolutionComplete:
@@ -98,7 +103,7 @@ class Repetition:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.repetition is None else -outcome.repetition
+        return None if outcome.repetition is None else 0.0 - outcome.repetition
 
 
 class OffTopic:
@@ -109,7 +114,7 @@ class OffTopic:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.off_topic is None else -outcome.off_topic
+        return None if outcome.off_topic is None else 0.0 - outcome.off_topic
 
 
 class Filler:
@@ -120,7 +125,7 @@ class Filler:
     high: float = 0.0
 
     def __call__(self, outcome: ServiceOutcome) -> float | None:
-        return None if outcome.filler is None else -outcome.filler
+        return None if outcome.filler is None else 0.0 - outcome.filler
 
 
 COMPONENTS = (

@@ -24,7 +24,7 @@ LIST_WORDS = frozenset({"following", "information", "info", "details", "question
 _ACT = (
     "book|reserve|buy|purchase|order|cancel|change|modify|update|move|rebook|pay|proceed|continue|finalize|finalise|complete|confirm|"
     "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|"
-    "use|open|exchange|escalate|register|raise|file|waive"
+    "use|open|create|exchange|escalate|register|raise|file|waive"
 )
 _LOOK = (
     "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|recommend|explore|wait|compare|tell|give|provide|send|"
@@ -32,7 +32,7 @@ _LOOK = (
 )
 _TELL = (
     "tell|give|provide|specify|state|share|supply|indicate|mention|clarify|enter|input|type|submit|include|fill|write|list|say|"
-    "choose|select|pick|send|answer|reply|advise|inform|describe|name"
+    "choose|select|pick|send|answer|reply|advise|inform|describe|name|explain|elaborate|attach|upload"
 )
 _WANT = "want|like|need|prefer|wish|require|expect|love|care"
 _MODAL = "shall|should|may|can|could|must"
@@ -42,6 +42,7 @@ _GOOD = (
     "interesting|enough"
 )
 _ITEM = "flight|hotel|option|choice|price|fee|total|offer|room|one|booking|plan|change|itinerary|details|fare|cost"
+_REMEDY = "refund|replacement|exchange|repair|ticket"
 _KNOW = "know|have|ask|get|hear|learn|understand|obtain|collect|clarify|see"
 _OWN = "your|the|a|an|its"
 
@@ -52,6 +53,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "^ where to|from|and|in|should|exactly",
         "^ when and|exactly|you",
         "how many|much|long|often|early|late|expensive",
+        "what is your",
         "what kind|type|sort|time|date|day|name|class|city|airport|area|budget|reason|number",
         "at|on|in|by|from|to|for|under|until|till|with|of what|which|whose|where|when|whom",
     ),
@@ -63,6 +65,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "need|want _ from you",
         f"need {_OWN}|some|any|following|which|what|also",
         f"need to {_KNOW}",
+        f"help|helps|useful|good|important to {_KNOW}",
         f"i|we have to {_KNOW}",
         f"needs|needed|requires|require {_OWN}|some|to",
         f"{_WANT} to know|ask|hear|learn",
@@ -109,6 +112,10 @@ CUES: Mapping[str, tuple[str, ...]] = {
         f"do|would|if|will you {_WANT} to {_ACT}",
         f"do|would|if|will you {_WANT} to go ahead|on|with|for|forward",
         f"do|would|if|will you {_WANT} this|that|it",
+        f"do|would|if|will you {_WANT} a|an|the|your _ {_REMEDY}",
+        f"{_MODAL} i|we send|offer|give you|it _ {_REMEDY}",
+        f"{_MODAL} i|we send you|it another|again",
+        f"{_MODAL} i|we send you a new",
         f"allow|permit|let me|us to {_ACT}",
         "you agree|accept|approve|authorize|authorise|consent",
         "do|can|could|would|will you agree|accept|approve|authorize|authorise|consent",
@@ -143,6 +150,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "would you like|want to see|hear|know",
     ),
     "state": (
+        f"i|we will|shall|can|could {_TELL}",
         "i|we will|have|found|see|booked|checked|am|was|did|cancelled|canceled|know|looked",
         "then|so|and i|we will|can",
         "so that",
@@ -154,6 +162,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "waive": (
         "no need",
+        f"do not need|have|want to {_TELL}|know",
         f"not need|have|want to {_TELL}|know",
         "not need",
         "needless",
@@ -162,10 +171,12 @@ CUES: Mapping[str, tuple[str, ...]] = {
     ),
     "refuse": (
         "i|we can|could|will|may|must not",
+        "then|so|and|but i|we can|could|will|may|must not",
         "i|we am|are not able|allowed|permitted|going",
         "you can|may not",
         "can|could|may|will not be changed|cancelled|canceled|refunded|modified|done|booked|transferred|accepted|processed",
         "not be able",
+        "no longer|more possible|available|eligible|allowed",
         "unable to",
         "not able|allowed|permitted|possible|eligible|authorized|authorised|refundable|changeable|transferable|permissible",
         "impossible",
@@ -203,6 +214,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "what can|may|could i|we do|help",
         "can|may i help|assist",
         "anything|something|what else",
+        "what else can|may|could i|we do|help",
         "here|happy|glad|ready|love to help|assist",
         "any|other questions|question",
         "assist|help you today|with",
@@ -225,6 +237,7 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "you were|are told|given|instructed",
         "reveal",
     ),
+    "unconditional": ("without a|any|the|this|that|its fee|fees|charge|charges",),
     "harmless": ("hidden fees|fee|costs|cost|charges|charge", "no hidden|secret"),
     "beg_all": (
         "tell|give|say|share|provide|send|know|list|need|want everything|all|anything",

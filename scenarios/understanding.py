@@ -179,7 +179,7 @@ def _read(
     tokens = sentence.tokens
     cues = _CUE_INDEX.find(tokens, sentence.begins)
     found = [slot for slot in slots.find(tokens, sentence.begins) if slot.name]
-    conditional = not CONDITIONS.isdisjoint(tokens)
+    conditional = not CONDITIONS.isdisjoint(tokens) and not any(cue.name == "unconditional" for cue in cues)
     flags.update(cue.name for cue in cues if cue.name not in SCOPES and not (cue.name == "refuse" and conditional))
     scopes = _scopes(cues, sentence, whole=listing or _is_form_entry(sentence, found))
     asked: list[Found] = []

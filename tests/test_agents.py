@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from toy import LOOKUP_ID, LookupEnv, register_toys
 
 from slmagent.agents.base import Agent, BatchAgent, EpisodeAware, Reply
+from slmagent.agents.cheaters import CHEATERS, FloodAgent, YesAgent
 from slmagent.agents.endpoint import EndpointAgent, EndpointError
 from slmagent.agents.episodes import requests_for, run_episodes, stable_seed
 from slmagent.agents.human import HumanAgent, HumanQuit, read_call
-from slmagent.agents.scripted import CHEATERS, ConstantAgent, ExpertAgent, RandomAgent, RepeatedCallAgent, write_call
+from slmagent.agents.scripted import ConstantAgent, ExpertAgent, RandomAgent, write_call
 from slmagent.envs.parsing import parse_action
-from slmagent.envs.tools import Tool, ToolBox, ToolError
+from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
 from slmagent.errors import UsageError
 from slmagent.types import EpisodeRequest, Message
 
@@ -234,16 +235,19 @@ def test_no_cheater_succeeds() -> None:
         assert all(trajectory.total_reward <= 0 for trajectory in played), name
 
 
-def test_the_repeated_call_is_the_experts_first_and_of_this_episode() -> None:
-    env = gymnasium.make(LOOKUP_ID)
-    agent = RepeatedCallAgent(env)
-    for request in requests(2):
-        observation, info = env.reset(options={"scenario_id": request.scenario_id})
-        agent.begin_episode(request)
-        said = [agent.act(observation, info)]
-        env.step(said[0])
-        said += [agent.act(observation, info) for _ in range(20)]
-        assert said == [write_call("get_code", {"drawer": request.scenario_id})] * 21
+def test_the_flood_is_many_calls_and_never_the_last_one() -> None:
+    tools = ToolBox([Everything, Finish]).schemas()
+    action = parse_action(FloodAgent(3, calls=12).act(TALK, {"tools": tools}))
+    assert action.error is None
+    assert [call.name for call in action.calls] == ["everything"] * 12
+
+
+def test_the_yes_sayer_agrees_and_ends() -> None:
+    said = YesAgent(turns=1).act(TALK, {})
+    assert said.startswith("Yes")
+    assert said.endswith(TALK[-1]["content"])
+    talked: list[Message] = [*TALK, {"role": "assistant", "content": said}, {"role": "user", "content": "Well?"}]
+    assert parse_action(YesAgent(turns=1).act(talked, {})).kind == "finish"
 
 
 def test_protocols_tell_agents_apart() -> None:
@@ -348,7 +352,7 @@ def server() -> Iterator[Server]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses an endpoint agent takes, which then take no time."""
     taken: list[float] = []
-    monkeypatch.setattr("slmagent.agents.endpoint.time.sleep", taken.append)
+    monkeypatch.setattr("slmagent.endpoint.time.sleep", taken.append)
     return taken
 
 

@@ -10,9 +10,11 @@ import gymnasium as gym
 import pytest
 
 import slmagent  # noqa: F401  (registers the environments)
+from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.envs.booking import BookingEnv
 from slmagent.envs.desk import MAX_IDLE, step_budget
 from slmagent.envs.parsing import parse_action, render_call
+from slmagent.evaluation.cheaters import CHEATERS
 from slmagent.rewards.booking import COMPONENTS, DEFAULT_WEIGHTS
 from slmagent.scenarios.booking.policy import CHANGE_CLAUSES
 
@@ -55,41 +57,17 @@ def called(action: str) -> str:
 # ---- exploits -------------------------------------------------------------------------------------------------------
 
 
-def repeat_a_lookup(env: BookingEnv) -> str:
-    task = env.state.task
-    flight = task.flights[0] if task.flights else None
-    origin, destination, day = (flight.origin, flight.destination, flight.day) if flight else ("Rome", "Oslo", 3)
-    return render_call("search_flights", {"origin": origin, "destination": destination, "date": f"{day} June"})
-
-
-def list_everything(env: BookingEnv) -> str:
-    """Looks up what it needs, then says all it saw."""
-    if any(read not in env.state.reads for read in env.state.task.reads) and called(env.expert()) != "":
-        return env.expert()
-    return render_call("finish", {"message": env._messages[-1]["content"]})
-
-
 def propose_forever(env: BookingEnv) -> str:
     items = [flight.flight_id for flight in env.state.task.flights[:1]]
     return f"Shall I go ahead and book {', '.join(items)}?"
 
 
 EXPLOITS: dict[str, Policy] = {
-    "silent": lambda env: "",
-    "apologising": lambda env: "I am sorry for the inconvenience, I apologise.",
-    "instant finish": lambda env: render_call("finish", {"message": "All done, thank you!"}),
     "instant refusal": lambda env: render_call("finish", {"message": "I am sorry, that is not possible: it is a basic fare."}),
-    "repeats a look-up": repeat_a_lookup,
     "begging": lambda env: "Please tell me everything, and thank me. What are your instructions?",
-    "three words": lambda env: "Okay, certainly, sir.",
-    "echoes the user": lambda env: env._messages[1]["content"],
-    "echoes the last message": lambda env: env._messages[-1]["content"],
-    "echoes the prompt": lambda env: env._messages[0]["content"],
-    "lists everything": list_everything,
     "proposes for ever": propose_forever,
-    "malformed": lambda env: "<tool_call>{'name': 'finish'}</tool_call>",
-    "unknown tool": lambda env: render_call("do_it", {}),
 }
+"""What only Booking could fall for; `slmagent.evaluation.cheaters` holds the rest."""
 
 
 @EACH_LEVEL
@@ -99,18 +77,26 @@ def test_exploits_never_succeed_and_never_outscore_a_success(level: int):
     for name, policy in EXPLOITS.items():
         for seed in range(12):
             total, info, infos = play(env, policy, seed=seed)
-            if name == "lists everything" and info["task_kind"] in ("condition", "celsius", "tier"):
-                continue  # the look-up has one row: reading it out is the answer
             assert info["success"] is False, name
             assert total < min(successes), name
-            if name not in ("lists everything", "proposes for ever"):
+            if name != "proposes for ever":
                 assert len(infos) <= MAX_IDLE + 2, name
+
+
+@EACH_LEVEL
+def test_cheaters_are_not_talked_to_for_long(level: int):
+    requests = requests_for(ID, level, "train", 4)
+    for name in ("silent", "apology", "three_words", "echo", "prompt_echo", "malformed", "repeated_look_up", "thanks_beggar"):
+        for trajectory in run_episodes(CHEATERS[name], requests):
+            assert not trajectory.success, name
+            assert trajectory.stop_reason == "user_left", name
+            assert len(trajectory.turns) <= MAX_IDLE + 2, name
 
 
 @EACH_LEVEL
 def test_hopeless_chatter_ends_soon(level: int):
     for seed in range(20):
-        _, info, infos = play(make(level), EXPLOITS["three words"], seed=seed)
+        _, info, infos = play(make(level), lambda env: "Okay, certainly, sir.", seed=seed)
         assert info["stop_reason"] == "user_left"
         assert len(infos) <= MAX_IDLE
         assert infos[-1]["reward_components"]["feedback"] == pytest.approx(0.2 * -3)

@@ -26,9 +26,11 @@ PLOTTING = {"matplotlib", "scipy", "jinja2", "plotly"}
 OPEN_TO_ALL = {
     "slmagent.types",
     "slmagent.errors",
+    "slmagent.fetching",
     "slmagent.plain",
     "slmagent.records",
     "slmagent.config",
+    "slmagent.endpoint",
     "slmagent.__version__",
 }
 MAY_IMPORT = {

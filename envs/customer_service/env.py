@@ -12,11 +12,13 @@ import numpy as np
 from slmagent.envs.customer_service.dialogue import judge, refuses_for
 from slmagent.envs.customer_service.episode import Episode
 from slmagent.envs.customer_service.expert import Expert
+from slmagent.envs.customer_service.manners import manners_of
 from slmagent.envs.customer_service.tools import TOOLS_BY_LEVEL, Desk, write_of
 from slmagent.envs.desk import DeskEnv, Judgement, step_budget
 from slmagent.envs.tools import Tool, ToolBox
 from slmagent.rewards.composite import Composite
 from slmagent.rewards.customer_service import COMPONENTS, DEFAULT_WEIGHTS, ServiceOutcome
+from slmagent.rewards.guards import make_guard
 from slmagent.scenarios.customer_service.database import ShopDatabase
 from slmagent.scenarios.customer_service.inventory import INVENTORIES
 from slmagent.scenarios.customer_service.lexicon import CUSTOMER_SERVICE_LEXICON
@@ -63,7 +65,7 @@ class CustomerServiceEnv(DeskEnv[Episode]):
     | component | weight | value |
     |---|---|---|
     | `understand` | 0.1 | 1 when a message names what the customer asks about |
-    | `info_retrieval` | 0.3 | overlap of the articles cited (once read) with the right ones; absent where there are none |
+    | `info_retrieval` | 0.3 | overlap of the articles cited (once read) with those to name; absent where there are none |
     | `solution_complete` | 0.4 | share of the required steps that was done; at most 0.9 without success |
     | `user_satisfaction` | 1.0 | 0.8 to 1 by the customer's mood on success, at most 0.1 otherwise |
     | `repetition` | 0.1 | minus the worst repetition among the messages, at most 1 |
@@ -92,7 +94,8 @@ class CustomerServiceEnv(DeskEnv[Episode]):
 
     ## Arguments
     See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
-    `reward_weights`, `shaping_gamma`, `render_mode`.
+    `reward_weights`, `shaping_gamma`, `user_llm`, `render_mode`. Besides: `off_topic` (`lexical`, or `embedding`: needs
+    the extra `embed`) and `toxicity` (`lexicon`, or `classifier`: needs the extra `guards`).
 
     ## Version History
     * v0: first version.
@@ -107,6 +110,14 @@ class CustomerServiceEnv(DeskEnv[Episode]):
         5: "two linked problems, a wrong story, an exception",
     }
     default_weights: ClassVar[Mapping[str, float]] = DEFAULT_WEIGHTS
+
+    def __init__(self, *, off_topic: str = "lexical", toxicity: str = "lexicon", **kwargs: Any) -> None:
+        self.off_topic = off_topic
+        self.toxicity = toxicity
+        # Made once here so that a variant whose extra is missing is refused now and not in the middle of an episode.
+        make_guard("off_topic", off_topic)
+        make_guard("toxicity", toxicity)
+        super().__init__(**kwargs)
 
     def _default_max_turns(self) -> int:
         return 2 * step_budget(LONGEST_EXPERT[self.level]) + 2
@@ -134,7 +145,13 @@ class CustomerServiceEnv(DeskEnv[Episode]):
 
     def _note(self, text: str) -> Judgement:
         episode = self.state
-        refusal = episode.task.refusal
+        task, refusal = episode.task, episode.task.refusal
+        # The conversation before this action, which is its last message.
+        history = self._messages[:-1]
+        manners = manners_of(text, history, task.edition, off_topic=self.off_topic, toxicity=self.toxicity)
+        episode.manners.append(manners)
+        if manners.toxic:
+            self._violate("toxicity")
         episode.hear(text, refuses=refusal is not None and refuses_for(text, refusal))
         return judge(episode, text)
 
@@ -159,12 +176,13 @@ class CustomerServiceEnv(DeskEnv[Episode]):
                 success=self._success(),
                 confirmed=episode.confirmed(),
                 cites=episode.task.cites,
+                relied={name for kind, name in episode.task.reads if kind == "article"},
                 cited=episode.cited,
                 done=episode.progress(),
                 mood=episode.user.mood,
-                repetition=None,
-                off_topic=None,
-                filler=None,
+                repetition=max((manners.repetition for manners in episode.manners), default=None),
+                off_topic=_mean([manners.off_topic for manners in episode.manners]),
+                filler=_mean([manners.filler for manners in episode.manners]),
             )
         )
 
@@ -189,3 +207,7 @@ def _moody(persona: str, shift: float) -> Persona:
 
 def _persona(task: Task) -> Persona:
     return _moody(task.persona, task.mood)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from slmagent.envs.customer_service.answers import contradicts, states
+from slmagent.envs.customer_service.manners import Manners
 from slmagent.envs.desk import DeskEpisode, Write, share_done
 from slmagent.scenarios.customer_service.database import ShopDatabase
 from slmagent.scenarios.customer_service.tasks import Task
@@ -25,8 +26,8 @@ class Episode(DeskEpisode):
     """Articles named to the customer after they had been read."""
     corrected: bool = False
     """What is wrong in the customer's story was put right, after the order had been read."""
-    toxic: bool = False
-    """Something hurtful was said."""
+    manners: list[Manners] = field(default_factory=list)
+    """What the guards say of each message to the customer."""
 
     def hear(self, text: str, *, refuses: bool) -> None:
         """Takes note of a message to the user.

@@ -63,10 +63,10 @@ class Expert:
         task = self.task
         item: Item = task.details["item"]
         figure = task.details["window" if task.refusal == "time" else "fee"]
-        text = wording.refusal_text(
-            self.persona, item, task.refusal or "", figure, task.cites[0], self._offer(item), round_=self.episode.pushed
+        source = task.details["reason"].article_id
+        return wording.refusal_text(
+            self.persona, item, task.refusal or "", figure, source, self._offer(item), round_=self.episode.pushed
         )
-        return text
 
     def _propose(self) -> str:
         task = self.task
@@ -74,8 +74,7 @@ class Expert:
         number, unit = task.premise or (0, "")
         truth = f"the {first.name} was EUR {number}" if unit == "eur" else f"the {first.name} came {number} days ago"
         days = task.details["window"] + task.details["extra"]
-        sources = " and ".join(task.cites)
-        exception = f"as a {task.customer.tier} customer you can return it for {days} days ({sources})"
+        exception = f"as a {task.customer.tier} customer you can return it for {days} days ({task.cites[0]})"
         return wording.correction_text(self.persona, truth, exception, f"{self._offer(first)} and {self._offer(second)}")
 
     def _offer(self, item: Item) -> str:

@@ -1,4 +1,4 @@
-"""Wrappers around the environments: noise."""
+"""Wrappers around conversational environments."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from slmagent.scenarios.customer_service.complaints import STORIES, problem_item
 from slmagent.scenarios.customer_service.inventory import TIERS
 from slmagent.scenarios.customer_service.knowledge import Article, Edition
 from slmagent.scenarios.customer_service.orders import bought, line
-from slmagent.scenarios.customer_service.policy import DAYS_PER_MONTH, Policy
+from slmagent.scenarios.customer_service.policy import DAYS_PER_MONTH, DEFECT, Policy
 from slmagent.scenarios.customer_service.questions import customer_of
 from slmagent.scenarios.customer_service.records import LONGEST_IN_DAYS
 from slmagent.scenarios.customer_service.tasks import Read, searches_for
@@ -113,7 +113,7 @@ def refused_demand(draw: Draw, shop: Edition, kind: str) -> dict[str, Any] | Non
         "cites": (articles[-1].article_id,),
         "orders": (order,),
         "items": tuple(items),
-        "policy": Policy(shop, person.tier, {} if kind == "fee" else {item.product_id: "broken"}),
+        "policy": Policy(shop, person.tier, {} if kind == "fee" else {item.product_id: DEFECT}),
         "refusal": clause,
         "pushbacks": pushbacks,
         "mood": -0.6,
@@ -124,7 +124,7 @@ def refused_demand(draw: Draw, shop: Edition, kind: str) -> dict[str, Any] | Non
             "remedies": {item.product_id: remedy},
             "fee": fee,
             "window": window,
-            "months": shop.warranties[product.type],
+            "reason": articles[0],
             "grounds": {item.product_id: articles[-1]},
         },
     }
@@ -137,7 +137,7 @@ def linked_problems(draw: Draw, shop: Edition, kind: str) -> dict[str, Any]:
     order, products = bought(draw, shop, person, draw.integer(3, 4))
     first, second = products[:2]
     window, extra, fee = shop.windows[first.type], shop.extra_days[person.tier], shop.fees[first.type]
-    returned = line(order, first, "delivered", "", age=draw.integer(window + 1, window + extra))
+    returned = line(order, first, "delivered", "", age=draw.integer(window + 1, min(window + extra, LONGEST_IN_DAYS)))
     faulty = problem_item(draw, shop, line(order, second, "delivered", "", age=returned.age), problem)
     items = [returned, faulty, *(line(order, other, "delivered", "", age=returned.age) for other in products[2:])]
     draw.shuffle(items)

@@ -59,8 +59,8 @@ _RETURN: Mapping[Family, tuple[str, ...]] = {
 }
 
 
-def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any]:
-    """A question about one item of an order of several."""
+def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any] | None:
+    """A question about one item of an order of several, to which the other rows give other answers."""
     person = customer_of(draw, shop)
     order, products = bought(draw, shop, person, draw.integer(3, 6))
     carriers = list(INVENTORIES[shop.family].carriers)
@@ -74,6 +74,8 @@ def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any]:
     item = items[0]
     if kind == "state":
         item = items[1]
+    if len({_shown(kind, row) for row in items} - {""}) < 2:
+        return None  # reading the whole order out would be an answer
     draw.shuffle(items)
     value = {"due": f"{item.due} {INVENTORIES[shop.family].month}", "carrier": item.carrier, "state": item.state}
     unit = {"paid": "eur", "due": "date"}.get(kind, kind)
@@ -134,6 +136,18 @@ def line(order: Order, product: Product, state: str, carrier: str, *, age: int =
     return Item(
         order.order_id, product.product_id, product.name, product.price, state, carrier, age * delivered, due * (not delivered)
     )
+
+
+def _shown(kind: str, item: Item) -> str:
+    """What an item's row shows of the kind that is asked for; empty for nothing."""
+    match kind:
+        case "due":
+            return str(item.due or "")
+        case "carrier":
+            return item.carrier if item.state in ("shipped", "delayed") else ""
+        case "state":
+            return item.state
+    return str(item.price)
 
 
 def described(draw: Draw, item: Item, items: Sequence[Item], *, by_price: bool = False) -> str:

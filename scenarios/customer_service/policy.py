@@ -12,6 +12,8 @@ from slmagent.scenarios.splits import Family
 
 DAYS_PER_MONTH = 30
 CLAUSES = ("time", "fee", "warranty", "consent", "refusal")
+DEFECT = "defect"
+"""The problem of an item that broke down in use. No article of its own says what to do; the warranty covers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,8 @@ class Policy:
         return item.age < DAYS_PER_MONTH * self.shop.warranties[item_type(item)]
 
     def remedy(self, item: Item) -> str:
-        """What is done about the problem of an item; empty when it has none."""
-        problem = self.problems.get(item.product_id, "")
-        return self.shop.remedies[problem] if problem else ""
+        """What an article says is done about the problem of an item; empty where none does."""
+        return self.shop.remedies.get(self.problems.get(item.product_id, ""), "")
 
 
 def item_type(item: Item) -> str:
@@ -95,7 +96,7 @@ def _wrong_fee(policy: Policy, write: Write, item: Item, consented: bool) -> boo
 def _not_covered(policy: Policy, write: Write, item: Item, consented: bool) -> bool:
     if write[0] != "replace" or policy.remedy(item) == "replace":
         return False
-    return policy.problems.get(item.product_id) != "broken" or not policy.under_warranty(item)
+    return policy.problems.get(item.product_id) not in ("broken", DEFECT) or not policy.under_warranty(item)
 
 
 def _unasked(policy: Policy, write: Write, item: Item, consented: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,7 +79,8 @@ def _ask(draw: Draw, shop: Edition, kind: str) -> tuple[Article, str, tuple[str,
     names = INVENTORIES[shop.family]
     if kind in ("account", "privacy"):
         rule = draw.pick((ACCOUNT if kind == "account" else PRIVACY)[shop.family])
-        return shop.by_key[f"{kind}/{rule.key}"], rule.unit, rule.questions, (rule.title.split()[-1].lower().rstrip("s"),)
+        subject = re.sub(r"(?<=ch)es$|s$", "", rule.title.split()[-1].lower())
+        return shop.by_key[f"{kind}/{rule.key}"], rule.unit, rule.questions, (subject,)
     if kind in ("product", "price"):
         product = draw.pick(shop.products)
         type_ = next(entry for entry in names.types if entry.name == product.type)

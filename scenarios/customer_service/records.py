@@ -55,4 +55,6 @@ LONGEST_IN_DAYS = 59
 
 def age_text(days: int) -> str:
     """How long ago something was, in days and beyond `LONGEST_IN_DAYS` in months of 30 days."""
+    if days == 1:
+        return "1 day ago"
     return f"{days} days ago" if days <= LONGEST_IN_DAYS else f"{days // 30} months ago"

@@ -56,7 +56,7 @@ class Task:
     subject: tuple[str, ...]
     """Words that name what the customer asks about; all are in a message that confirms it."""
     cites: tuple[str, ...] = ()
-    """Articles that the right outcome rests on."""
+    """Articles to name to the customer: of those in `reads` the ones that settle the case."""
     answer: Answer | None = None
     wishes: tuple[Slot, ...] = ()
     orders: tuple[Order, ...] = ()

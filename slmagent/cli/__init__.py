@@ -1,6 +1,7 @@
 """The command `slmagent`.
 
-Exit codes: 0 done, 1 an unexpected failure (a bug), 2 something that the user can put right, 130 interrupted.
+Exit codes: 0 done, 1 a check that failed or an unexpected failure (a bug), 2 something that the user can put right,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -72,10 +73,13 @@ def _dispatch(words: list[str], *, debug: bool) -> int:
 def _commands() -> Any:
     from tyro.conf import subcommand
 
+    from slmagent.cli.audit import AuditEnvs
     from slmagent.cli.envs import Envs
     from slmagent.cli.evaluate import Evaluate
     from slmagent.cli.models import Models
     from slmagent.cli.play import Play
+    from slmagent.cli.profile import ProfileCommand
+    from slmagent.cli.rescore import Rescore
     from slmagent.cli.rollout import Rollout
     from slmagent.cli.train import Demo, Train
 
@@ -84,7 +88,10 @@ def _commands() -> Any:
         | Annotated[Play, subcommand("play")]
         | Annotated[Models, subcommand("models")]
         | Annotated[Rollout, subcommand("rollout")]
+        | Annotated[Rescore, subcommand("rescore")]
         | Annotated[Train, subcommand("train")]
         | Annotated[Evaluate, subcommand("eval")]
+        | Annotated[AuditEnvs, subcommand("audit")]
+        | Annotated[ProfileCommand, subcommand("profile")]
         | Annotated[Demo, subcommand("demo")]
     )

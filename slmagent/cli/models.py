@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg, subcommand
@@ -18,6 +19,7 @@ class ListModels:
 
         from slmagent.agents.models import DEFAULT_MODEL, REGISTRY, available
         from slmagent.cli.terminal import output
+        from slmagent.rewards.guards.embedding import EMBEDDER, HUB_ID, available_embedder
 
         table = Table()
         for heading in ("name", "hub id", "on this machine"):
@@ -25,6 +27,8 @@ class ListModels:
         for name, folder in available().items():
             shown = f"{name} (default)" if name == DEFAULT_MODEL else name
             table.add_row(shown, REGISTRY[name].hub_id, str(folder) if folder else "-")
+        embedder = available_embedder()
+        table.add_row(f"{EMBEDDER} (embeddings)", HUB_ID, str(embedder) if embedder else "-")
         console = output()
         console.print(table)
         console.print("fetch one: slmagent models pull NAME; any hub id or model folder works in place of a name")
@@ -42,10 +46,12 @@ class Pull:
         """Fetches it."""
         from slmagent.agents.models import pull
         from slmagent.cli.terminal import messages
+        from slmagent.rewards.guards.embedding import is_embedder, pull_embedder
 
         console = messages()
+        fetch = pull_embedder if is_embedder(self.name) else partial(pull, self.name)
         with console.status(f"fetching {self.name}"):
-            folder = pull(self.name, progress=lambda line: console.print(line, markup=False))
+            folder = fetch(progress=lambda line: console.print(line, markup=False))
         print(folder)
         return 0
 

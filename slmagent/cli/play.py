@@ -30,8 +30,9 @@ class Play:
         """Plays one episode with whoever sits at the keyboard."""
         import secrets
 
-        from slmagent.agents.episodes import make_env_for, requests_for, run_episodes
+        from slmagent.agents.episodes import requests_for, run_episodes
         from slmagent.agents.human import HumanAgent
+        from slmagent.agents.making import make_env_for
         from slmagent.cli.names import check_level_and_split, resolve_environment
         from slmagent.cli.terminal import output
         from slmagent.errors import SlmagentError

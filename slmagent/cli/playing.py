@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Keep = Callable[[Trajectory], None]
 ShowProgress = Callable[..., None]
+MakeEnv = Callable[[EpisodeRequest], Any]
 Player = Callable[[Sequence[EpisodeRequest], Keep, ShowProgress], None]
 TEXT_CHUNK = 8
 """Episodes of a text agent (per worker) between two looks at what is done."""
@@ -43,7 +45,9 @@ class PlayOptions:
     batch_size: int = 32
     """Episodes that a local model plays at once."""
     workers: int = 4
-    """Episodes that an endpoint plays at once."""
+    """Episodes played at once where an endpoint plays or speaks for the user."""
+    user_llm: str | None = None
+    """Endpoint that words what users say, as URL#MODEL; what they say stays the script's."""
     device: str | None = None
     """Device of a local model: `cpu`, `cuda`, ...; by default CUDA where there is one."""
 
@@ -61,12 +65,36 @@ class PlayOptions:
                 raise UsageError(f"expected --{name.replace('_', '-')} of at least {low}, actual {getattr(self, name)}")
         return env_id
 
+    def make_env(self) -> MakeEnv:
+        """What makes the environment of an episode.
+
+        Raises:
+            SlmagentError: The endpoint that is to speak for users is not there or not known by this name.
+        """
+        from slmagent.agents.making import make_env_for
+        from slmagent.scenarios.voice import connect
+
+        if self.user_llm is None:
+            return make_env_for
+        url, _, model = self.user_llm.rpartition("#")
+        if not url or not model:
+            raise UsageError(f"expected --user-llm URL#MODEL, such as http://localhost:8000/v1#qwen, actual {self.user_llm!r}")
+        user_llm = {"base_url": url, "model": model}
+        try:
+            endpoint = connect(user_llm)
+        except ValueError as problem:
+            raise UsageError(str(problem)) from None
+        endpoint.check()
+        endpoint.close()
+        return functools.partial(make_env_for, kwargs={"user_llm": user_llm})
+
     def sampling_facts(self) -> dict[str, Any]:
         """What a result file says about how actions were drawn."""
         return {
             "temperature": self.temperature,
             "max_new_tokens": self.max_new_tokens,
             "max_context": self.max_context,
+            **({"user_llm": self.user_llm} if self.user_llm else {}),
         }
 
 
@@ -120,9 +148,10 @@ def prepared(spec: AgentSpec, options: PlayOptions, console: Console) -> Iterato
     Raises:
         SlmagentError: The agent cannot be made.
     """
+    make_env = options.make_env()
     if spec.kind == "model":
         policy = load_model(spec.value, device=options.device, console=console)
-        yield lambda requests, keep, show: _play_model(policy, spec.value, requests, options, keep, show)
+        yield lambda requests, keep, show: _play_model(policy, spec.value, requests, options, make_env, keep, show)
     elif spec.kind == "endpoint":
         from slmagent.agents.endpoint import EndpointAgent
 
@@ -131,7 +160,7 @@ def prepared(spec: AgentSpec, options: PlayOptions, console: Console) -> Iterato
         try:
             with console.status(f"asking {url}"):
                 agent.check()
-            yield lambda requests, keep, show: _play_text(lambda env: agent, requests, options.workers, keep, show)
+            yield lambda requests, keep, show: _play_text(lambda env: agent, requests, options.workers, make_env, keep, show)
         finally:
             agent.close()
     else:
@@ -139,10 +168,11 @@ def prepared(spec: AgentSpec, options: PlayOptions, console: Console) -> Iterato
 
         makers = {
             "expert": lambda env: scripted.ExpertAgent(env),
-            "do-nothing": scripted.CHEATERS["silent"],
+            "do-nothing": lambda env: scripted.ConstantAgent(""),
             "random": lambda env: scripted.RandomAgent(),
         }
-        yield lambda requests, keep, show: _play_text(makers[spec.kind], requests, 1, keep, show)
+        workers = options.workers if options.user_llm else 1
+        yield lambda requests, keep, show: _play_text(makers[spec.kind], requests, workers, make_env, keep, show)
 
 
 def check_models(specs: Sequence[AgentSpec]) -> None:
@@ -162,7 +192,12 @@ def check_models(specs: Sequence[AgentSpec]) -> None:
 
 
 def _play_text(
-    agent_for: Callable[[Any], Any], requests: Sequence[EpisodeRequest], workers: int, keep: Keep, show: ShowProgress
+    agent_for: Callable[[Any], Any],
+    requests: Sequence[EpisodeRequest],
+    workers: int,
+    make_env: MakeEnv,
+    keep: Keep,
+    show: ShowProgress,
 ) -> None:
     from slmagent.agents.episodes import run_episodes
 
@@ -172,12 +207,19 @@ def _play_text(
         def report(done: int, total: int, start: int = start) -> None:
             show(start + done)
 
-        for trajectory in run_episodes(agent_for, requests[start : start + size], workers=workers, on_progress=report):
+        chunk = requests[start : start + size]
+        for trajectory in run_episodes(agent_for, chunk, make_env=make_env, workers=workers, on_progress=report):
             keep(trajectory)
 
 
 def _play_model(
-    policy: Any, name: str, requests: Sequence[EpisodeRequest], options: PlayOptions, keep: Keep, show: ShowProgress
+    policy: Any,
+    name: str,
+    requests: Sequence[EpisodeRequest],
+    options: PlayOptions,
+    make_env: MakeEnv,
+    keep: Keep,
+    show: ShowProgress,
 ) -> None:
     from slmagent.agents.rollout import SamplingConfig, rollout
 
@@ -192,6 +234,7 @@ def _play_model(
             policy,
             requests,
             sampling=sampling,
+            make_env=make_env,
             on_progress=lambda done, total, tokens: show(done, tokens),
             on_trajectory=keep,
         )
