@@ -17,6 +17,9 @@ from slmagent.scenarios.users import Slot
 STATUS_KINDS = ("due", "carrier", "state", "paid", "due", "carrier")
 RETURN_KINDS = ("with_fee", "free", "with_fee")
 
+_ON_THE_WAY = ("shipped", "delayed")
+"""States in which an item has a carrier and a day on which it is due."""
+
 _STATUS: Mapping[Family, Mapping[str, tuple[str, ...]]] = {
     "home": {
         "due": (
@@ -65,15 +68,16 @@ def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any]:
     order, products = bought(draw, shop, person, draw.integer(3, 6))
     carriers = list(INVENTORIES[shop.family].carriers)
     days = draw.sample(range(8, 29), len(products))
-    states = ["shipped", draw.pick(STATES), *(draw.pick(STATES) for _ in products[2:])]
+    asked = draw.pick(STATES if kind == "state" else _ON_THE_WAY)
+    # Another item always has another value of the kind, so that naming every value found is no answer.
+    rival = draw.pick([state for state in STATES if state != asked] if kind == "state" else _ON_THE_WAY)
+    states = [asked, rival, *(draw.pick(STATES) for _ in products[2:])]
     draw.shuffle(carriers)
     items = [
         line(order, product, states[place], carriers[place % len(carriers)], age=draw.integer(1, 20), due=days[place])
         for place, product in enumerate(products)
     ]
     item = items[0]
-    if kind == "state":
-        item = items[1]
     draw.shuffle(items)
     value = {"due": f"{item.due} {INVENTORIES[shop.family].month}", "carrier": item.carrier, "state": item.state}
     unit = {"paid": "eur", "due": "date"}.get(kind, kind)
