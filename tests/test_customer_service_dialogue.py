@@ -24,7 +24,7 @@ from slmagent.scenarios.users import Agenda, UserSimulator
 
 # ---- questions ------------------------------------------------------------------------------------------------------
 
-# Hand-written. Phrases and cues were tuned on the rows marked "tuning" only; what was misread of "held_out" was never looked at.
+# Hand-written. Phrases and cues were tuned on the rows marked "tuning" only; nobody looked at what was misread of "held_out".
 # Utterances of the default model go into the same file, labelled by hand, marked "model"; then add that part here.
 PARTS = ("tuning", "held_out")
 _DATA = Path(__file__).parent / "data" / "customer_service_paraphrases.jsonl"

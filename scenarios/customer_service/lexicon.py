@@ -8,7 +8,10 @@ from slmagent.scenarios.understanding import SlotPattern
 _NUMBER = "number|numbers|id|ids|code|reference"
 _PURCHASE = "order|orders|purchase|invoice|receipt"
 _THING = "item|items|product|products|article|articles|thing|things|goods|device|model"
-_TROUBLE = "problem|problems|issue|issues|trouble|fault|faults|defect|defects|complaint|damage|matter|concern|concerns|difficulty|difficulties|malfunction"
+_TROUBLE = (
+    "problem|problems|issue|issues|trouble|fault|faults|defect|defects|complaint|damage|matter|concern|concerns|"
+    "difficulty|difficulties|malfunction"
+)
 _BAD = "broken|damaged|faulty|defective|missing|wrong|cracked|incomplete"
 _TELL = "specify|name|give|state|say|provide|know|need|clarify|share|confirm|mention|have|describe"
 _BOUGHT = "bought|purchased|ordered|received"
