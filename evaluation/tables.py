@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slmagent.evaluation.audit import LevelAudit
 from slmagent.evaluation.comparison import Comparison
 from slmagent.evaluation.results import EvalResult
 from slmagent.evaluation.statistics import Interval
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from slmagent.evaluation.audit import LevelAudit
 
 NOT_KNOWN = "-"
 
@@ -35,8 +36,9 @@ def number(interval: Interval | None, digits: int = 2) -> str:
 
 
 def points(interval: Interval) -> str:
-    """A difference of rates in percentage points, signed: `+21 [+9, +33]`."""
-    digits = 1 if interval.n >= 500 else 0
+    """A difference of rates in percentage points, signed: `+21 [+9, +33]`; one decimal where an end would round to 0."""
+    near_zero = any(0.0005 <= abs(end) < 0.005 for end in (interval.low, interval.high) if end is not None)
+    digits = 1 if interval.n >= 500 or near_zero else 0
     return _with_ends(interval, lambda value: f"{_no_minus_zero(100 * value, digits):+.{digits}f}")
 
 
