@@ -18,6 +18,9 @@ import pytest
 from toy import LOOKUP_ID, register_toys
 from toy_env import ECHO_ID, register_toy_envs
 
+from slmagent.agents.episodes import requests_for, run_episodes
+from slmagent.agents.making import make_env_for
+from slmagent.agents.replay import rescore
 from slmagent.agents.scripted import ExpertAgent
 from slmagent.envs.base import ChatEnv
 from slmagent.envs.parsing import parse_action, render_call
@@ -206,6 +209,15 @@ def test_specs_rebuild_the_noise():
     again = gym.make(type(env.spec).from_json(env.spec.to_json()))
     assert [type(layer) for layer in layers(again)] == [type(layer) for layer in layers(env)]
     assert json.dumps(play(again, seed=2)) == json.dumps(play(env, seed=2))
+
+
+def test_stored_episodes_with_noise_are_scored_again_alike():
+    requests = requests_for(BOOKING, 5, "train", 2)
+    for episode in run_episodes(ExpertAgent, requests, make_env=lambda request: noisy(ORDERS[1], 0.5, make_env_for(request))):
+        assert [wrapper["name"] for wrapper in episode.metadata["env"]["wrappers"][-7:]] == [
+            NOISES[name].__name__ for name in ORDERS[1]
+        ]
+        assert rescore(episode).trajectory == episode
 
 
 def layers(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
