@@ -22,7 +22,17 @@ _JOINS = frozenset((",", ";", "/", "-", "–", "or", "and", "to"))
 _BESIDE = frozenset(("full", "working", "business", "calendar", "whole"))
 """Words between a number and its unit."""
 _NO_UNIT = frozenset(("and", "as", "at", "by", "depending", "for", "if", "in", "is", "on", "or", "per", "to", "when", "with"))
-_SAME = {"%": "percent", **dict.fromkeys(_EURO, "eur")}
+_SAME = {
+    "%": "percent",
+    **dict.fromkeys(_EURO, "eur"),
+    **dict.fromkeys(("kilo", "kilos", "kilogram", "kilograms"), "kg"),
+    **dict.fromkeys(("kilometre", "kilometres", "kilometer", "kilometers"), "km"),
+    **dict.fromkeys(("centimetre", "centimetres", "centimeter", "centimeters"), "cm"),
+    "persons": "people",
+    "min": "minute",
+    "mins": "minute",
+    "hrs": "hour",
+}
 
 
 def quantities_in(text: str, units: Iterable[str]) -> set[Quantity]:

@@ -11,10 +11,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from slmagent.scenarios.inquiry_lines import INQUIRY_LINES
 from slmagent.scenarios.lines import ASIDES, GREETINGS, LEADS, LINES
 from slmagent.scenarios.personas import Persona
 from slmagent.scenarios.typos import TYPO_WORDS, misspell
 
+_LINES = {**LINES, **INQUIRY_LINES}
 CROSS_BELOW = -0.4
 """Mood below which users sound cross."""
 _WORD = re.compile(r"(?<![{\w'-])[a-z]+(?![\w'-])")
@@ -46,7 +48,7 @@ def _manners(persona: Persona) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _pool(occasion: str, persona: Persona, cross: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lines for an occasion: those in the persona's manner, and all that it may use."""
-    lines = LINES[occasion]
+    lines = _LINES[occasion]
     manners = _manners(persona)
     own = tuple(line for manner in manners if manner != "plain" for line in lines.get(manner, ()))
     if cross and "cross" in lines:
@@ -72,10 +74,10 @@ class Speaker:
         self._turns = 0
 
     def line(self, occasion: str, *, cross: bool = False, answer: str = "", **values: str) -> str:
-        """A sentence for an occasion of `lines.LINES` that has not been said yet.
+        """A sentence for an occasion of `lines.LINES` or `inquiry_lines.INQUIRY_LINES` that has not been said yet.
 
         Args:
-            occasion: Key of `lines.LINES`.
+            occasion: Key of either.
             cross: Sound cross.
             answer: A line to put in place of `{answer}`.
             values: What the other placeholders, also those in `answer`, stand for.
