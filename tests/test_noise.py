@@ -122,7 +122,9 @@ def test_the_expert_succeeds_under_noise(env_id: str, level: int, noise: str):
     records = [play(env, seed=seed, options={"user_seed": seed}) for seed in range(10)]
     successes = [record[-1][-1]["success"] for record in records]
     assert sum(successes) >= 0.95 * len(successes)
-    assert level < 3 or any(noise_events(record) for record in records)
+    has_tools = len(chat(env).toolbox.tools) > 1  # besides finish
+    if level >= 3 and (noise != "tool_failures" or has_tools):
+        assert any(noise_events(record) for record in records)
 
 
 @EACH_NOISE
@@ -272,7 +274,7 @@ def test_typos_touch_common_words_only(env_id: str, level: int):
         record, reference = play(env, seed=seed), play(plain, seed=seed)
         assert record[0][0][0] == reference[0][0][0]
         facts = chat(plain)._facts()
-        assert facts or level == 0
+        assert facts or level < 3
         for typed, meant in zip(messages(record), messages(reference), strict=True):
             if meant.startswith("<tool_response>"):
                 assert typed == meant
