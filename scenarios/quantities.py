@@ -17,7 +17,7 @@ _WORDS = {
 _TOKEN = re.compile(r"\bEUR(?=\d)|\d+(?:[.,:]\d+)*(?:(?!\w)|(?=(?:EUR|euros?)\b))|\w+|[^\w\s]", re.IGNORECASE)
 _WHOLE = re.compile(r"(\d{1,6})(?:[.,]00)?\Z")
 _EURO = frozenset(("eur", "euro", "euros", "€"))
-_JOINS = frozenset((",", ";", "/", "-", "–", "or", "and", "to"))
+_JOINS = frozenset((",", ";", "/", "-", "\u2013", "or", "and", "to"))
 """What stands between numbers that share a unit: "20, 30 or 40 days"."""
 _BESIDE = frozenset(("full", "working", "business", "calendar", "whole"))
 """Words between a number and its unit."""

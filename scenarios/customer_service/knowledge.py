@@ -93,7 +93,7 @@ def edition(family: Family, number: int) -> Edition:
     warranties = {name: draw.pick((6, 9, 12, 18, 24, 36)) for name in types}
     remedies = {problem: draw.pick(choices) for problem, choices in _CHOICES.items()}
     first, second = draw.integer(5, 9), draw.integer(10, 15)
-    extra_days = dict(zip(TIERS, (0, first, second), strict=True))
+    extra_days: dict[str, int] = dict(zip(TIERS, (0, first, second), strict=True))
     products = _products(draw, family)
     writer = _Writer(family, draw)
     for name, kind in types.items():
