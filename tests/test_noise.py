@@ -18,6 +18,9 @@ import pytest
 from toy import LOOKUP_ID, register_toys
 from toy_env import ECHO_ID, register_toy_envs
 
+from slmagent.agents.episodes import requests_for, run_episodes
+from slmagent.agents.making import make_env_for
+from slmagent.agents.replay import rescore
 from slmagent.agents.scripted import ExpertAgent
 from slmagent.envs.base import ChatEnv
 from slmagent.envs.parsing import parse_action, render_call
@@ -119,7 +122,9 @@ def test_the_expert_succeeds_under_noise(env_id: str, level: int, noise: str):
     records = [play(env, seed=seed, options={"user_seed": seed}) for seed in range(10)]
     successes = [record[-1][-1]["success"] for record in records]
     assert sum(successes) >= 0.95 * len(successes)
-    assert level < 3 or any(noise_events(record) for record in records)
+    has_tools = len(chat(env).toolbox.tools) > 1  # besides finish
+    if level >= 3 and (noise != "tool_failures" or has_tools):
+        assert any(noise_events(record) for record in records)
 
 
 @EACH_NOISE
@@ -208,6 +213,15 @@ def test_specs_rebuild_the_noise():
     assert json.dumps(play(again, seed=2)) == json.dumps(play(env, seed=2))
 
 
+def test_stored_episodes_with_noise_are_scored_again_alike():
+    requests = requests_for(BOOKING, 5, "train", 2)
+    for episode in run_episodes(ExpertAgent, requests, make_env=lambda request: noisy(ORDERS[1], 0.5, make_env_for(request))):
+        assert [wrapper["name"] for wrapper in episode.metadata["env"]["wrappers"][-7:]] == [
+            NOISES[name].__name__ for name in ORDERS[1]
+        ]
+        assert rescore(episode).trajectory == episode
+
+
 def layers(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
     found = []
     while isinstance(env, gym.Wrapper):
@@ -260,7 +274,7 @@ def test_typos_touch_common_words_only(env_id: str, level: int):
         record, reference = play(env, seed=seed), play(plain, seed=seed)
         assert record[0][0][0] == reference[0][0][0]
         facts = chat(plain)._facts()
-        assert facts or level == 0
+        assert facts or level < 3
         for typed, meant in zip(messages(record), messages(reference), strict=True):
             if meant.startswith("<tool_response>"):
                 assert typed == meant

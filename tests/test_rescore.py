@@ -13,10 +13,11 @@ import pytest
 from chat_server import running
 from gymnasium.wrappers import ClipReward, TimeLimit, TransformReward
 
+from slmagent.agents.cheaters import CHEATERS
 from slmagent.agents.episodes import requests_for, run_episodes
 from slmagent.agents.making import make_env_for
 from slmagent.agents.replay import Rescored, rescore
-from slmagent.agents.scripted import CHEATERS, ExpertAgent, RandomAgent
+from slmagent.agents.scripted import ExpertAgent, RandomAgent
 from slmagent.cli import main
 from slmagent.cli.names import environment_class
 from slmagent.cli.rescore import parse_weights
