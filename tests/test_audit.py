@@ -30,6 +30,7 @@ from slmagent.evaluation.cheaters import (
     first_look_up,
 )
 from slmagent.evaluation.exploits import Budget, search_level
+from slmagent.types import Message
 
 register_toy_envs()
 register_toy_chat()
@@ -154,14 +155,15 @@ def test_a_list_of_one_row_is_no_list() -> None:
     agent = ListingAgent(env)
     observation, *_ = env.step(agent.act((), {}))
     assert agent.act(observation, {}) == write_call("finish", {"message": "right B17\nwrong B99"})
-    one_row = (*observation[:-1], {"role": "user", "content": "<tool_response>\nright B17\n</tool_response>"})
+    row: Message = {"role": "user", "content": "<tool_response>\nright B17\n</tool_response>"}
+    one_row = (*observation[:-1], row)
     assert agent.act(one_row, {}) == ""
 
 
 def test_the_escalating_agent_uses_every_identifier_it_has_read() -> None:
     parameters = {"required": ["order_id", "product_id"]}
     tools = [{"function": {"name": "pass_on", "description": "hand it to a supervisor", "parameters": parameters}}]
-    talk = ({"role": "system", "content": "S1"}, {"role": "user", "content": "Order O12, item P3."})
+    talk: tuple[Message, ...] = ({"role": "system", "content": "S1"}, {"role": "user", "content": "Order O12, item P3."})
     calls = parse_action(EscalatingAgent().act(talk, {"tools": tools})).calls
     assert [tuple(call.arguments.values()) for call in calls] == [("O12", "O12"), ("O12", "P3"), ("P3", "O12"), ("P3", "P3")]
     assert {call.name for call in calls} == {"pass_on"}
