@@ -94,4 +94,4 @@ class ButtonsEnv(ChatEnv):
 def register_toy_chat() -> None:
     """Makes the environment known to Gymnasium; safe to call twice."""
     if BUTTONS_ID not in gymnasium.registry:
-        gymnasium.register(id=BUTTONS_ID, entry_point=lambda **kwargs: ButtonsEnv(**kwargs))
+        gymnasium.register(id=BUTTONS_ID, entry_point=ButtonsEnv)  # type: ignore[arg-type]
