@@ -34,8 +34,9 @@ class Draw:
 
     def shuffle(self, items: MutableSequence[T]) -> None:
         """Fisher-Yates, in place."""
+        uniform = self._uniform  # a local name: tasks shuffle hundreds of ids
         for last in range(len(items) - 1, 0, -1):
-            other = int(self._uniform() * (last + 1))
+            other = int(uniform() * (last + 1))
             items[last], items[other] = items[other], items[last]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:

@@ -97,6 +97,7 @@ class BookingDatabase:
                 self._connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
         self._connection.execute("INSERT INTO counters VALUES ('reference', ?)", (first_reference,))
         self._connection.execute("COMMIT")
+        self._read: tuple[tuple[Booking, ...], Counter[Write]] | None = None
 
     # ---- look-ups -----------------------------------------------------------------------------------------------
 
@@ -134,12 +135,11 @@ class BookingDatabase:
 
     def bookings(self) -> list[Booking]:
         """The customer's bookings, oldest first; cancelled ones included."""
-        query = "SELECT * FROM bookings WHERE user_id = ? ORDER BY rowid"
-        return [Booking(*row) for row in self._connection.execute(query, (self.user_id,))]
+        return list(self._bookings_and_writes()[0])
 
     def booking(self, reference: str) -> Booking | None:
         """The customer's booking with a reference."""
-        return next((booking for booking in self.bookings() if booking.reference == reference), None)
+        return next((booking for booking in self._bookings_and_writes()[0] if booking.reference == reference), None)
 
     # ---- writes -------------------------------------------------------------------------------------------------
 
@@ -148,30 +148,45 @@ class BookingDatabase:
         (number,) = self._connection.execute("SELECT value FROM counters WHERE name = 'reference'").fetchone()
         self._connection.execute("UPDATE counters SET value = value + 1 WHERE name = 'reference'")
         booking = Booking(f"B{number}", self.user_id, kind, item_id, day, nights)
-        self._connection.execute("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(booking))
+        self._change("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(booking))
         return booking
 
     def change(self, reference: str, flight: Flight, fee: int) -> None:
         """Moves a booking to another flight for a fee."""
-        self._connection.execute(
+        self._change(
             "UPDATE bookings SET item_id = ?, day = ?, fee = ? WHERE reference = ?",
             (flight.flight_id, flight.day, fee, reference),
         )
 
     def cancel(self, reference: str, fee: int) -> None:
         """Cancels a booking for a fee."""
-        self._connection.execute("UPDATE bookings SET status = 'cancelled', fee = ? WHERE reference = ?", (fee, reference))
+        self._change("UPDATE bookings SET status = 'cancelled', fee = ? WHERE reference = ?", (fee, reference))
 
     def notify(self, message: str) -> None:
         """Sends the customer a message."""
-        self._connection.execute("INSERT INTO notifications (user_id, message) VALUES (?, ?)", (self.user_id, message))
+        self._change("INSERT INTO notifications (user_id, message) VALUES (?, ?)", (self.user_id, message))
+
+    def _change(self, statement: str, values: tuple[Any, ...]) -> None:
+        self._connection.execute(statement, values)
+        self._read = None
 
     # ---- comparison ---------------------------------------------------------------------------------------------
 
     def writes(self) -> Counter[Write]:
         """What has changed since the start. References of new bookings are volatile: a message counts by the items it names."""
+        return self._bookings_and_writes()[1].copy()
+
+    def _bookings_and_writes(self) -> tuple[tuple[Booking, ...], Counter[Write]]:
+        """Asked for many times a step, so read once after each change."""
+        if self._read is None:
+            query = "SELECT * FROM bookings WHERE user_id = ? ORDER BY rowid"
+            bookings = tuple(Booking(*row) for row in self._connection.execute(query, (self.user_id,)))
+            self._read = bookings, self._compare(bookings)
+        return self._read
+
+    def _compare(self, bookings: Sequence[Booking]) -> Counter[Write]:
+        """The bookings and messages as changes against the start."""
         changes: list[Write] = []
-        bookings = self.bookings()
         for booking in bookings:
             before = self._initial.get(booking.reference)
             if before is None:
@@ -197,6 +212,7 @@ class BookingDatabase:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.user_id = state["user_id"]
         self._initial = state["initial"]
+        self._read = None
         self._connection = _connect(state["image"])
 
 

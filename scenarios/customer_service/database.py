@@ -75,6 +75,7 @@ class ShopDatabase:
             if values:
                 self._connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
         self._connection.execute("COMMIT")
+        self._actions: tuple[Write, ...] | None = None
 
     # ---- look-ups -----------------------------------------------------------------------------------------------
 
@@ -123,13 +124,17 @@ class ShopDatabase:
 
     def act(self, kind: str, order_id: str, product_id: str, detail: str = "") -> None:
         """Enters a refund, replacement, ticket or escalation."""
+        self._actions = None
         self._connection.execute(
             "INSERT INTO actions (kind, order_id, product_id, detail) VALUES (?, ?, ?, ?)", (kind, order_id, product_id, detail)
         )
 
     def actions(self) -> list[Write]:
         """What has been entered, oldest first."""
-        return list(self._connection.execute("SELECT kind, order_id, product_id, detail FROM actions ORDER BY number"))
+        if self._actions is None:  # asked for many times a step, so read once after each change
+            query = "SELECT kind, order_id, product_id, detail FROM actions ORDER BY number"
+            self._actions = tuple(self._connection.execute(query))
+        return list(self._actions)
 
     def writes(self) -> Counter[Write]:
         """What has changed since the start, in any order."""
@@ -146,6 +151,7 @@ class ShopDatabase:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.customer_id = state["customer_id"]
         self._articles = state["articles"]
+        self._actions = None
         self._connection = _connect(state["image"])
 
 
