@@ -35,10 +35,9 @@ class ExpertAgent:
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, evidence: bool = True) -> None:
-        expert = getattr(env.unwrapped, "expert", None)
-        if expert is None:
+        if not env.has_wrapper_attr("expert"):
             raise UsageError(f"{type(env.unwrapped).__name__} has no scripted expert (expected a method `expert`)")
-        self._expert: Callable[..., str] = expert
+        self._expert: Callable[..., str] = env.get_wrapper_attr("expert")
         self.evidence = evidence
 
     def act(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:

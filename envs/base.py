@@ -1,39 +1,42 @@
 """`ChatEnv`: a multi-turn conversation as a Gymnasium environment.
 
-Subclasses supply the task (state, tools, user, rewards); this file supplies the protocol around it: the append-only
-conversation, the kinds of action, the turn limit, vetoes, shaping and the bookkeeping in `info`.
+Subclasses supply the task (state, tools, user, rewards), as `Contract` lists it, and `Acting` carries actions out. This file is
+the protocol around both: the append-only conversation, the turn limit, vetoes, shaping and the bookkeeping in `info`.
 """
 
 from __future__ import annotations
 
-import abc
 import copy
 import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from slmagent.envs.acting import Acting
+from slmagent.envs.context import count_pieces, estimate_tokens, token_budget
+from slmagent.envs.disturbance import Disturbance, Noise
 from slmagent.envs.parsing import CALL_CLOSE, CALL_OPEN, parse_action
 from slmagent.envs.spaces import Unicode
-from slmagent.envs.talk import Snapshot, UserTurn, as_text, tool_response
-from slmagent.envs.tools import Finish, Tool, ToolBox, ToolError
+from slmagent.envs.talk import Snapshot, UserTurn, as_text
+from slmagent.envs.tools import Finish, ToolBox
 from slmagent.rewards.composite import merge_weights
 from slmagent.rewards.shaping import shaping_reward
-from slmagent.scenarios.voice import Scripted, Voice, connect
-from slmagent.types import SPLITS, ActionKind, Message, ParsedAction, StopReason
+from slmagent.scenarios.voice import Voice, connect
+from slmagent.types import SPLITS, Message, ParsedAction, Role, StopReason
 
-MAX_CALLS_PER_ACTION = 8
+__all__ = ["ChatEnv", "Observation", "PromptStyle", "Snapshot", "UserTurn"]
+
 PROGRESS, VETO = "progress", "veto"
 Observation = tuple[Message, ...]
 PromptStyle = Literal["compact", "json"]
 
 
-class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
+class ChatEnv(Acting, gymnasium.Env[Observation, str]):
     """A conversation with a simulated user and tools.
 
     The observation is the whole conversation so far, a tuple of fresh `{"role", "content"}` dicts that only ever grows within
@@ -59,10 +62,6 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         "render_modes": ["ansi", "human"],
         "render_fps": 4,
     }
-    levels: ClassVar[Mapping[int, str]]
-    """Level -> one-line description."""
-    default_weights: ClassVar[Mapping[str, float]]
-    """Weight by reward component. `veto` is the episode total that a violation fixes; `progress` scales the shaping."""
 
     def __init__(
         self,
@@ -102,88 +101,13 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self.scenario_ids: Sequence[str] = self._list_scenarios()
         """Ids of all tasks of this level and split, in a fixed order."""
         self._known_ids = frozenset(self.scenario_ids)
+        self._disturbing: dict[type[Disturbance], float] = {}
         self._settings = frozenset((*vars(self), "_settings", "spec"))
         # What follows changes from episode to episode, like everything that a subclass adds.
         self.toolbox = ToolBox([Finish])
         self._messages: list[Message] = []
         self._running = False
-
-    # ---- what a subclass supplies -------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def _default_max_turns(self) -> int:
-        """Turn limit of `self.level`."""
-
-    @abc.abstractmethod
-    def _list_scenarios(self) -> Sequence[str]:
-        """Ids of the tasks of `self.level` and `self.split`; must not take long."""
-
-    @abc.abstractmethod
-    def _begin(self, scenario_id: str, user_rng: np.random.Generator) -> tuple[str, str]:
-        """Sets up state, user and `self.toolbox`.
-
-        Returns:
-            The system prompt without its tool section, and the user's first message.
-        """
-
-    @abc.abstractmethod
-    def _hear(self, text: str) -> UserTurn:
-        """The user's answer to a message without a call (possibly empty)."""
-
-    @abc.abstractmethod
-    def _call(self, tool: Tool) -> str:
-        """Carries out a checked call (never Finish) and returns what the agent reads; raises ToolError when it cannot."""
-
-    @abc.abstractmethod
-    def _finish(self, message: str) -> None:
-        """Takes note of the agent's last message."""
-
-    @abc.abstractmethod
-    def _score(self, action: ParsedAction, *, done: bool) -> dict[str, float]:
-        """Weighted components of this step, without `progress` and `veto`."""
-
-    @abc.abstractmethod
-    def _potential(self) -> float:
-        """Phi of the current state in [0, 1], for the shaping: the share of the task that is done."""
-
-    @abc.abstractmethod
-    def _success(self) -> bool:
-        """Whether the final state meets the goal."""
-
-    @abc.abstractmethod
-    def _canonical_state(self) -> Any:
-        """JSON-able, order-free form of everything that matters from here on; equal situations must be equal."""
-
-    @abc.abstractmethod
-    def expert(self, *, evidence: bool = True) -> str:
-        """The scripted expert's next action.
-
-        Args:
-            evidence: Write the one line that justifies a call before the call.
-        """
-
-    def task_kind(self, scenario_id: str) -> str:
-        """The kind of a task, for stratified sampling and for reports; empty where a level has one kind only."""
-        return ""
-
-    def _user(self) -> Scripted | None:
-        """The rule-based user of the running episode, whose secrets a language model in its place must not tell."""
-        return None
-
-    def _await(self) -> str | None:
-        """The user's farewell when it will wait no longer after an action with calls; None (the default) while it waits."""
-        return None
-
-    # ---- for subclasses to use ----------------------------------------------------------------------------------
-
-    def _record(self, kind: str, **details: Any) -> None:
-        """Adds an entry to this step's `info["events"]`."""
-        self._events.append({"type": kind, **details})
-
-    def _violate(self, clause: str) -> None:
-        """Reports a broken policy clause: the episode ends with the veto total."""
-        self._vetoed = True
-        self._record("policy_violation", clause=clause)
+        self._noise = Noise(())
 
     # ---- the Gymnasium protocol ---------------------------------------------------------------------------------
 
@@ -217,13 +141,15 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self._vetoed = False
         self._earned = 0.0
         self.turn = 0
+        self.lost_turns = 0
         self._running = False
         system, opening = self._begin(self.scenario_id, np.random.default_rng(self.user_seed))
         self.voice = None if self.user_endpoint is None else Voice(self.user_endpoint, self.user_seed)
-        self._messages = [
-            {"role": "system", "content": f"{system}\n\n{self._tool_section()}"},
-            {"role": "user", "content": self._voiced(UserTurn(opening))},
-        ]
+        self._noise = self._new_noise()
+        self._messages = []
+        self._pieces = 0
+        self._append("system", f"{system}\n\n{self._tool_section()}")
+        self._append("user", self._said(UserTurn(opening)))
         self._last_potential = self._potential()
         self._running = True
         self._show(self._messages)
@@ -245,17 +171,17 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         self._events = []
         self.turn += 1
         shown = len(self._messages)
-        self._messages.append({"role": "assistant", "content": action})
+        self._append("assistant", action)
         parsed = parse_action(action)
         kind, reply, stop_reason = self._play(parsed)
         if self._vetoed:
             stop_reason = "veto"
         terminated = stop_reason is not None
-        truncated = not terminated and self.turn >= self.max_turns
+        truncated = not terminated and self.turn - self.lost_turns >= self.max_turns
         if truncated:
             stop_reason = "max_turns"
         if reply is not None:
-            self._messages.append({"role": "user", "content": reply})
+            self._append("user", reply)
         components = self._reward(parsed, done=terminated or truncated)
         reward = float(sum(components.values()))
         self._earned += reward
@@ -267,24 +193,23 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
     def snapshot(self) -> Snapshot:
         """The episode as it stands: conversation, database, user, random numbers. What happens later does not change it."""
         episode = {name: value for name, value in vars(self).items() if name not in self._settings}
-        return Snapshot((type(self).__name__, self.level, self.split), copy.deepcopy(episode))
+        return Snapshot(self._origin(), copy.deepcopy(episode))
 
     def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
         """Goes on from a snapshot, byte for byte as the episode it was taken from would, and as often as wanted.
 
         Args:
-            snapshot: Taken from this environment or from another of the same class, level and split.
+            snapshot: Taken from this environment or from another of the same class, level, split and noise.
 
         Returns:
             Observation and `info` in the form of `reset`.
 
         Raises:
-            ValueError: The snapshot is of another class, level or split.
+            ValueError: The snapshot is of another class, level, split or noise.
             gymnasium.error.ResetNeeded: It was taken before the first episode.
         """
-        own = (type(self).__name__, self.level, self.split)
-        if snapshot.origin != own:
-            raise ValueError(f"expected a snapshot of {own}, actual {snapshot.origin}")
+        if snapshot.origin != self._origin():
+            raise ValueError(f"expected a snapshot of {self._origin()}, actual {snapshot.origin}")
         if not snapshot.episode["_messages"]:
             raise gymnasium.error.ResetNeeded("the snapshot was taken before the first episode; call reset() first")
         vars(self).update(copy.deepcopy(dict(snapshot.episode)))
@@ -294,55 +219,11 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         """The conversation as text in mode `ansi`; `human` prints while the episode runs."""
         return as_text(self._messages) if self.render_mode == "ansi" else None
 
-    # ---- inside a step ------------------------------------------------------------------------------------------
+    # ---- inside a step --------------------------------------------------------------------------------------------------
 
-    def _play(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
-        """Carries an action out: its kind, what the agent reads next, and why the episode ends (None if it goes on)."""
-        if parsed.error is not None:
-            self._record("malformed_call", error=parsed.error)
-            return self._waited(tool_response(f"error: {parsed.error}"))
-        if parsed.calls:
-            return self._run_calls(parsed)
-        heard = self._hear(parsed.text)
-        return ("ask" if heard.asked else "speak"), self._voiced(heard, parsed.text), "user_left" if heard.left else None
-
-    def _run_calls(self, parsed: ParsedAction) -> tuple[ActionKind, str | None, StopReason | None]:
-        results: list[str] = []
-        for call in parsed.calls[:MAX_CALLS_PER_ACTION]:
-            try:
-                tool = self.toolbox.read(call)
-                if isinstance(tool, Finish):
-                    self._finish(tool.message)
-                    self._record("finish", message=tool.message)
-                    return "finish", None, "finished"
-                result = self._call(tool)
-                self._record("tool_call", name=type(tool).tool_name(), arguments=tool.model_dump(mode="json"), result=result)
-            except ToolError as problem:
-                result = f"error: {problem}"
-                self._record("tool_error", name=call.name[:80], error=str(problem))
-            results.append(tool_response(result))
-            if self._vetoed:
-                break
-        if len(parsed.calls) > MAX_CALLS_PER_ACTION:
-            results.append(tool_response(f"error: only the first {MAX_CALLS_PER_ACTION} calls of an action are carried out"))
-        return self._waited("\n".join(results))
-
-    def _waited(self, results: str) -> tuple[ActionKind, str | None, StopReason | None]:
-        """What follows on an action with calls, unless the user loses patience over it."""
-        farewell = None if self._vetoed else self._await()
-        if farewell is None:
-            return "tool", results, None
-        return "tool", f"{results}\n{self._voiced(UserTurn(farewell, left=True))}", "user_left"
-
-    def _voiced(self, said: UserTurn, heard: str | None = None) -> str:
-        """What the user says, in the words of the language model that speaks for it, if one does."""
-        if self.voice is None or not said.text:
-            return said.text
-        if heard is not None:
-            self.voice.hear(heard)
-        wording = self.voice.say(said.text, self._user(), agrees=said.agrees, leaves=said.left)
-        self._record("user_wording", accepted=wording.accepted, objections=list(wording.objections))
-        return wording.text
+    def _append(self, role: Role, content: str) -> None:
+        self._messages.append({"role": role, "content": content})
+        self._pieces += count_pieces(content)
 
     def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
         if self._vetoed:
@@ -352,7 +233,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         scale = self.weights[PROGRESS]
         components[PROGRESS] = scale * shaping_reward(self._last_potential, potential, gamma=self.shaping_gamma, done=done)
         self._last_potential = potential
-        return components
+        return self._noise.paid(components, self._record, done=done)
 
     def _tool_section(self) -> str:
         listing = (
@@ -379,6 +260,7 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
             "tools": self.toolbox.schemas(),
             "anchor": self._anchor(),
             "events": json.loads(json.dumps(self._events)),
+            "context": {"budget": token_budget(self.level), "tokens": estimate_tokens(self._pieces, len(self._messages))},
         }
         if action is not None:
             info["action"] = action
@@ -389,7 +271,8 @@ class ChatEnv(gymnasium.Env[Observation, str], abc.ABC):
         return info
 
     def _anchor(self) -> str:
-        state = json.dumps([self.scenario_id, self._canonical_state()], sort_keys=True, ensure_ascii=False)
+        situation = [self.scenario_id, self._canonical_state(), *(["reply on its way"] if self.awaits_reply() else [])]
+        state = json.dumps(situation, sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(state.encode(), digest_size=12).hexdigest()
 
     def _show(self, messages: Sequence[Message]) -> None:

@@ -7,6 +7,7 @@ import gymnasium
 ENTRY_POINTS = {
     "SLMAgent/Booking-v0": "slmagent.envs.booking:BookingEnv",
     "SLMAgent/CustomerService-v0": "slmagent.envs.customer_service:CustomerServiceEnv",
+    "SLMAgent/UserSim-v0": "slmagent.envs.usersim:UserSimEnv",
 }
 """Environment id -> entry point, as a string so that nothing is imported before it is made."""
 

@@ -26,7 +26,8 @@ class UserTurn:
 class Snapshot:
     """An episode at one moment; made by `ChatEnv.snapshot`, read by `ChatEnv.restore`, opaque to others."""
 
-    origin: tuple[str, int, str]
+    origin: tuple[str, int, str, *tuple[str, ...]]
+    """Class, level, split and kinds of noise with their strengths."""
     episode: Mapping[str, Any]
 
 

@@ -24,7 +24,7 @@ LIST_WORDS = frozenset({"following", "information", "info", "details", "question
 _ACT = (
     "book|reserve|buy|purchase|order|cancel|change|modify|update|move|rebook|pay|proceed|continue|finalize|finalise|complete|confirm|"
     "make|place|submit|issue|process|do|take|schedule|refund|replace|apply|delete|switch|hold|secure|arrange|put|add|reschedule|choose|"
-    "use|open|create|exchange|escalate|register|raise|file|waive"
+    "use|open|create|exchange|escalate|register|raise|file|waive|credit"
 )
 _LOOK = (
     "search|look|check|find|show|list|see|try|get|start|begin|help|suggest|recommend|explore|wait|compare|tell|give|provide|send|"
@@ -84,6 +84,9 @@ CUES: Mapping[str, tuple[str, ...]] = {
         f"not {_KNOW}|catch|sure|clear your|the|what|which|where|when|how|about",
         "wonder|wondering",
         "remains|left is",
+        f"is it possible to {_KNOW}",
+        f"is it possible to {_TELL}",
+        "is it possible for you",
     ),
     "aux": (
         f"you {_WANT}",
@@ -130,6 +133,19 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "does|do|would|will|can this|that|it|these _ work|suit|sound|look|fit",
         f"does|do|would|will the {_ITEM} _ work|suit|sound|look|fit",
         f"would|will|can this|that|it|these _ be {_GOOD}",
+        f"do|would|if you {_WANT} to receive|get|have a|an|the|your _ {_REMEDY}",
+        f"do|would|if you {_WANT} me|us to send|give you a|an|the _ {_REMEDY}",
+        "would you mind if i|we",
+        f"would|will a|an|the|your _ {_REMEDY} be",
+        f"do|would you {_WANT} to have it|this|that|them replaced|refunded|repaired|exchanged|fixed",
+        f"would|will you be {_GOOD}|willing|open|content",
+        "get|have your okay|ok|yes|agreement",
+        "^ shall i|we",
+        "if you like|wish|agree",
+        f"is a|an|the _ {_REMEDY} _ {_GOOD}",
+        f"how|what does|would a|an|the|your _ {_REMEDY} sound|look|be",
+        f"would|could|will|do you consider|take a|an|the|your _ {_REMEDY}",
+        "can|could|shall i|we settle|agree on",
         "^ sound|sounds good|ok|okay|fine|right|great",
         "yes or no",
         "say|reply|answer|type|write|respond|with yes",
@@ -175,6 +191,12 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "i|we am|are not able|allowed|permitted|going",
         "you can|may not",
         "can|could|may|will not be changed|cancelled|canceled|refunded|modified|done|booked|transferred|accepted|processed",
+        "can|could|may|will not be returned|waived|dropped|replaced|exchanged",
+        "not accepted|accept",
+        "have|need|got to say no",
+        "not in _ position to",
+        "nothing i|we can do",
+        "not something i|we can do",
         "not be able",
         "no longer|more possible|available|eligible|allowed",
         "unable to",

@@ -18,23 +18,24 @@ class Draw:
     """
 
     def __init__(self, key: str) -> None:
-        self._uniform = random.Random(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")).random
+        self.uniform = random.Random(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")).random
+        """A number in [0, 1)."""
 
     def integer(self, low: int, high: int) -> int:
         """A whole number in [low, high]."""
-        return low + int(self._uniform() * (high - low + 1))
+        return low + int(self.uniform() * (high - low + 1))
 
     def chance(self, probability: float) -> bool:
         """True with the given probability."""
-        return self._uniform() < probability
+        return self.uniform() < probability
 
     def pick(self, items: Sequence[T]) -> T:
         """One of the items."""
-        return items[int(self._uniform() * len(items))]
+        return items[int(self.uniform() * len(items))]
 
     def shuffle(self, items: MutableSequence[T]) -> None:
         """Fisher-Yates, in place."""
-        uniform = self._uniform  # a local name: tasks shuffle hundreds of ids
+        uniform = self.uniform  # a local name: tasks shuffle hundreds of ids
         for last in range(len(items) - 1, 0, -1):
             other = int(uniform() * (last + 1))
             items[last], items[other] = items[other], items[last]

@@ -17,12 +17,22 @@ _WORDS = {
 _TOKEN = re.compile(r"\bEUR(?=\d)|\d+(?:[.,:]\d+)*(?:(?!\w)|(?=(?:EUR|euros?)\b))|\w+|[^\w\s]", re.IGNORECASE)
 _WHOLE = re.compile(r"(\d{1,6})(?:[.,]00)?\Z")
 _EURO = frozenset(("eur", "euro", "euros", "€"))
-_JOINS = frozenset((",", ";", "/", "-", "–", "or", "and", "to"))
+_JOINS = frozenset((",", ";", "/", "-", "\u2013", "or", "and", "to"))
 """What stands between numbers that share a unit: "20, 30 or 40 days"."""
 _BESIDE = frozenset(("full", "working", "business", "calendar", "whole"))
 """Words between a number and its unit."""
 _NO_UNIT = frozenset(("and", "as", "at", "by", "depending", "for", "if", "in", "is", "on", "or", "per", "to", "when", "with"))
-_SAME = {"%": "percent", **dict.fromkeys(_EURO, "eur")}
+_SAME = {
+    "%": "percent",
+    **dict.fromkeys(_EURO, "eur"),
+    **dict.fromkeys(("kilo", "kilos", "kilogram", "kilograms"), "kg"),
+    **dict.fromkeys(("kilometre", "kilometres", "kilometer", "kilometers"), "km"),
+    **dict.fromkeys(("centimetre", "centimetres", "centimeter", "centimeters"), "cm"),
+    "persons": "people",
+    "min": "minute",
+    "mins": "minute",
+    "hrs": "hour",
+}
 
 
 def quantities_in(text: str, units: Iterable[str]) -> set[Quantity]:

@@ -11,29 +11,17 @@ from functools import lru_cache
 
 import numpy as np
 
+from slmagent.scenarios.inquiry_lines import INQUIRY_LINES
 from slmagent.scenarios.lines import ASIDES, GREETINGS, LEADS, LINES
 from slmagent.scenarios.personas import Persona
+from slmagent.scenarios.typos import TYPO_WORDS, misspell
 
+_LINES = {**LINES, **INQUIRY_LINES}
 CROSS_BELOW = -0.4
 """Mood below which users sound cross."""
-_COMMON_WORDS = """
-    please would like want need have that this with about looking there could thanks thank really already told should
-    know think just sure going because actually something anything which what still help before right sorry then from
-    your message request understand question mean exactly good great perfect waiting long nothing everything again
-    same said does find tell them more much such very well hope sense things place today first time little slow words
-    easy mistakes hurry point agree fine proceed continue accept answer explain other idea lost wrong must keep
-    remember read wrote goodbye hello check flight hotel trip book booking travel
-"""
-_TYPO_WORDS = frozenset(word for word in _COMMON_WORDS.split() if len(word) >= 4)
-"""Words that may be misspelt."""
 _WORD = re.compile(r"(?<![{\w'-])[a-z]+(?![\w'-])")
 """A whole lower-case word that is no placeholder."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_NEIGHBOURS = {
-    "a": "s", "b": "v", "c": "x", "d": "f", "e": "r", "f": "g", "g": "h", "h": "j", "i": "o", "j": "k", "k": "l", "l": "k",
-    "m": "n", "n": "m", "o": "p", "p": "o", "q": "w", "r": "t", "s": "d", "t": "y", "u": "i", "v": "b", "w": "e", "x": "c",
-    "y": "u", "z": "x",
-}  # fmt: skip
 _CONTRACTIONS = {
     "I am": "I'm", "do not": "don't", "does not": "doesn't", "did not": "didn't", "that is": "that's", "it is": "it's",
     "is not": "isn't", "cannot": "can't", "I would": "I'd", "I will": "I'll", "what is": "what's", "let us": "let's",
@@ -60,7 +48,7 @@ def _manners(persona: Persona) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _pool(occasion: str, persona: Persona, cross: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lines for an occasion: those in the persona's manner, and all that it may use."""
-    lines = LINES[occasion]
+    lines = _LINES[occasion]
     manners = _manners(persona)
     own = tuple(line for manner in manners if manner != "plain" for line in lines.get(manner, ()))
     if cross and "cross" in lines:
@@ -86,10 +74,10 @@ class Speaker:
         self._turns = 0
 
     def line(self, occasion: str, *, cross: bool = False, answer: str = "", **values: str) -> str:
-        """A sentence for an occasion of `lines.LINES` that has not been said yet.
+        """A sentence for an occasion of `lines.LINES` or `inquiry_lines.INQUIRY_LINES` that has not been said yet.
 
         Args:
-            occasion: Key of `lines.LINES`.
+            occasion: Key of either.
             cross: Sound cross.
             answer: A line to put in place of `{answer}`.
             values: What the other placeholders, also those in `answer`, stand for.
@@ -192,18 +180,9 @@ class Speaker:
         return _WORD.sub(lambda match: self._typo(match.group(), rate), text)
 
     def _typo(self, word: str, rate: float) -> str:
-        if word not in _TYPO_WORDS or word in self._kept or self._rng.random() >= rate:
+        if word not in TYPO_WORDS or word in self._kept or self._rng.random() >= rate:
             return word
-        place = 1 + int(self._rng.random() * (len(word) - 2))
-        match int(self._rng.random() * 4):
-            case 0:
-                return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-            case 1:
-                return word[:place] + word[place + 1 :]
-            case 2:
-                return word[:place] + word[place] + word[place:]
-            case _:
-                return word[:place] + _NEIGHBOURS[word[place]] + word[place + 1 :]
+        return misspell(word, self._rng.random)
 
 
 @lru_cache(maxsize=1024)

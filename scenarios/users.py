@@ -204,17 +204,22 @@ class UserSimulator:
             self.mood -= persona.mood_drop * (1.0 + self.mood)
 
     def _agree(self, asked: tuple[str, ...]) -> UserReply:
-        twist = self.agenda.twist
-        if twist is not None and not self._twisted:
-            self._twisted = True
-            self._values[twist.slot] = twist.value
-            self._restated.setdefault(twist.slot, 0)
-            self._told.add(twist.slot)
-            if twist.slot not in self._open:
-                self._open.append(twist.slot)
-            return UserReply(self._speaker.verbatim(twist.announcement), twist=True)
+        if self.agenda.twist is not None and not self._twisted:
+            return UserReply(self._change_mind(), twist=True)
         self._agreed = True
         return UserReply(self._with_answers(self._speaker.line("agree"), asked), asked, confirmed=True)
+
+    def _change_mind(self) -> str:
+        """Takes on the new wish and announces it."""
+        twist = self.agenda.twist
+        assert twist is not None
+        self._twisted = True
+        self._values[twist.slot] = twist.value
+        self._restated.setdefault(twist.slot, 0)
+        self._told.add(twist.slot)
+        if twist.slot not in self._open:
+            self._open.append(twist.slot)
+        return self._speaker.verbatim(twist.announcement)
 
     def _correct(self, violates: Sequence[str]) -> str:
         violated = [name for name in violates if name in self._values]

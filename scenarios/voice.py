@@ -147,10 +147,8 @@ class Voice:
                 text = answer
                 break
             objections.append(problem)
-            messages += [
-                {"role": "assistant", "content": answer[:SHOWN_CHARACTERS] or "(nothing)"},
-                {"role": "user", "content": f"That will not do: {problem}. Write the message again."},
-            ]
+            messages.append({"role": "assistant", "content": answer[:SHOWN_CHARACTERS] or "(nothing)"})
+            messages.append({"role": "user", "content": f"That will not do: {problem}. Write the message again."})
         passed = len(objections) < ATTEMPTS
         self.accepted += passed
         self.fallbacks += not passed

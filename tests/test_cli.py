@@ -119,6 +119,11 @@ def test_environment_names(name: str) -> None:
     assert resolve_environment(name) == BOOKING
 
 
+@pytest.mark.parametrize("name", ["CustomerService", "customer-service", "customer_service-v0", "customerservice"])
+def test_environment_names_of_two_words(name: str) -> None:
+    assert resolve_environment(name) == "SLMAgent/CustomerService-v0"
+
+
 @pytest.mark.parametrize(
     ("text", "label", "kind", "value"),
     [

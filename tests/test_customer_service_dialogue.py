@@ -24,7 +24,7 @@ from slmagent.scenarios.users import Agenda, UserSimulator
 
 # ---- questions ------------------------------------------------------------------------------------------------------
 
-# Hand-written. "held_out" was written first, before phrases and cues were tuned, which was on the rows marked "tuning" only.
+# Hand-written. Phrases and cues were tuned on the rows marked "tuning" only; nobody looked at what was misread of "held_out".
 # Utterances of the default model go into the same file, labelled by hand, marked "model"; then add that part here.
 PARTS = ("tuning", "held_out")
 _DATA = Path(__file__).parent / "data" / "customer_service_paraphrases.jsonl"
@@ -47,10 +47,10 @@ def f1(pairs: Iterable[tuple[set[str], set[str]]]) -> float:
 
 def test_data_is_what_it_claims():
     texts = [row["text"] for row in ROWS]
-    assert len(texts) == len(set(texts)) >= 450
-    assert len([row for row in ROWS if row["asked"]]) >= 300
+    assert len(texts) == len(set(texts)) >= 900
+    assert sum(bool(row["asked"]) for row in ROWS) >= 500
     assert {row["part"] for row in ROWS} == set(PARTS)
-    assert len(rows_of("held_out")) >= 0.3 * len(ROWS)
+    assert len(rows_of("held_out")) >= 200
     asked = Counter(name for row in ROWS for name in row["asked"])
     assert set(asked) == {pattern.name for pattern in CUSTOMER_SERVICE_LEXICON}
     assert min(asked.values()) >= 9
@@ -74,7 +74,7 @@ def test_act_f1(part: str, act: str):
     for row in rows_of(part):
         heard = understand(row["text"], CUSTOMER_SERVICE_LEXICON)
         pairs.append(({act} & ({act} if getattr(heard, act) else set()), {act} if row[act] else set()))
-    assert f1(pairs) >= 0.94
+    assert f1(pairs) >= 0.95
 
 
 def test_f1_by_hand():

@@ -182,7 +182,7 @@ def test_the_command_says_what_it_needs(
 
 
 def test_the_command_writes_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slmagent.cli.playing.load_chat_format", lambda name, console: CHARACTERS)
+    monkeypatch.setattr("slmagent.cli.envs.load_chat_format", lambda name, console: CHARACTERS)
     monkeypatch.setattr("slmagent.cli.envs.DOCS_TASKS", 1)
     assert main(["envs", "docs", "--out", str(tmp_path / "pages")]) == 0
     assert {path.name for path in (tmp_path / "pages").iterdir()} == {INDEX, *map(page_name, ENVIRONMENTS)}

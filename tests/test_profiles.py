@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slmagent  # noqa: F401  (registers the environments)
-from slmagent.agents.profiles import LEVELS, TRAITS, Profile, Profiler, describe, featurize, load_profiler, model_path
+from slmagent.agents.profiles import LEVELS, TRAITS, Profile, Profiler, describe, featurize, load_profiler, model_path, words_in
 from slmagent.cli import main
 from slmagent.envs.wrappers.profile import ProfilePrompt
 from slmagent.errors import MissingExtraError, UsageError
@@ -63,11 +63,13 @@ def test_features_by_hand() -> None:
 
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_any_messages_give_finite_features_or_a_clear_error(messages: list[str]) -> None:
-    try:
-        assert np.isfinite(featurize([*messages, "a"], {})).all()
-        assert set(Profiler(zero_model()).profile(messages).levels.values()) == {"medium"}
-    except UsageError as problem:
-        assert "with words in them" in str(problem)  # noqa: PT017  (only some messages are refused)
+    assert np.isfinite(featurize([*messages, "a"], {})).all()
+    profiler = Profiler(zero_model())
+    if any(words_in(message) for message in messages):
+        assert set(profiler.profile(messages).levels.values()) == {"medium"}
+    else:
+        with pytest.raises(UsageError, match="with words in them"):
+            profiler.profile(messages)
 
 
 def test_the_profile_is_the_likeliest_level_of_each_trait() -> None:
@@ -80,10 +82,10 @@ def test_the_profile_is_the_likeliest_level_of_each_trait() -> None:
 
 
 def test_the_sentence_names_what_is_not_medium() -> None:
-    medium = dict.fromkeys(TRAITS, "medium")
-    certain = dict.fromkeys(TRAITS, 1.0)
-    assert Profile(medium, certain).sentence() == "The user writes in an average style."  # type: ignore[arg-type]
-    levels: Any = {**medium, "length": "low", "formality": "high", "humour": "high", "patience": "low"}
+    medium: dict[str, Any] = dict.fromkeys(TRAITS, "medium")
+    certain: dict[str, float] = dict.fromkeys(TRAITS, 1.0)
+    assert Profile(medium, certain).sentence() == "The user writes in an average style."
+    levels: dict[str, Any] = {**medium, "length": "low", "formality": "high", "humour": "high", "patience": "low"}
     said = Profile(levels, certain).sentence()
     assert said == "The user writes briefly, formally and with humour; answer the same way. The user loses patience quickly."
 

@@ -68,8 +68,9 @@ def test_rescored_episodes_equal_fresh_ones(env_id: str, level: int) -> None:
 
 def test_without_a_change_nothing_changes_and_tokens_stay() -> None:
     for level in range(6):
-        (stored,) = map(with_tokens, played(ExpertAgent, level))
-        assert rescore(stored).trajectory == stored
+        (episode,) = played(ExpertAgent, level)
+        assert rescore(with_tokens(episode)).trajectory == with_tokens(episode)
+    (stored,) = map(with_tokens, played(ExpertAgent, 5))
     changed = rescore(stored, {"goal": 1.0}).trajectory
     assert changed is not None
     assert (changed.token_ids, changed.logprobs, changed.seed) == (stored.token_ids, stored.logprobs, 9)
@@ -151,9 +152,9 @@ def test_a_user_that_a_model_spoke_for_is_not_asked_again() -> None:
     assert result.trajectory.turns[0].events == stored.turns[0].events
     assert said == len(server.asked)
     index = next(i for i, message in enumerate(stored.messages) if message["content"].startswith("<tool_response>"))
-    messages = [dict(message) for message in stored.messages]
+    messages = [message.copy() for message in stored.messages]
     messages[index]["content"] = "<tool_response>\nno flights\n</tool_response>"
-    assert rescore(replace(stored, messages=tuple(messages))).trajectory is None  # type: ignore[arg-type]
+    assert rescore(replace(stored, messages=tuple(messages))).trajectory is None
 
 
 # ---- what cannot be played again ------------------------------------------------------------------------------------
@@ -161,16 +162,16 @@ def test_a_user_that_a_model_spoke_for_is_not_asked_again() -> None:
 
 def test_an_environment_that_answers_differently_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     (stored,) = played(ExpertAgent, 1)
-    messages = [dict(message) for message in stored.messages]
+    messages = [message.copy() for message in stored.messages]
     messages[3]["content"] = messages[3]["content"].replace("EUR", "USD")
-    result = rescore(replace(stored, messages=tuple(messages)))  # type: ignore[arg-type]
+    result = rescore(replace(stored, messages=tuple(messages)))
     assert result.trajectory is None
     assert result.divergence is not None
     assert result.divergence.startswith("after turn 1: expected '...")
     assert "USD" in result.divergence.partition("actual")[0]
     assert "EUR" in result.divergence.partition("actual")[2]
     messages[0]["content"] += " Be nice."
-    changed = rescore(replace(stored, messages=tuple(messages)))  # type: ignore[arg-type]
+    changed = rescore(replace(stored, messages=tuple(messages)))
     assert str(changed.divergence).startswith("at the start")
     missing = rescore(replace(stored, scenario_id="booking-1-test-99999"))
     assert "cannot play it: ValueError: unknown scenario id" in str(missing.divergence)

@@ -31,13 +31,14 @@ INVERSE_STRENGTH = 0.01
 """Inverse strength of the L2 penalty (scikit-learn's C), for features of unit variance."""
 
 _ASKS = tuple(f"What is your {pattern.spoken}?" for pattern in BOOKING_LEXICON)
+_NO_PROGRESS: dict[str, Any] = {"progressed": False}
 _OTHERS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("Let me check that.", {"progressed": False}),
-    ("I am sorry for the inconvenience.", {"progressed": False}),
-    ("Have a wonderful day.", {"progressed": False}),
-    ("", {"progressed": False}),
+    ("Let me check that.", _NO_PROGRESS),
+    ("I am sorry for the inconvenience.", _NO_PROGRESS),
+    ("Have a wonderful day.", _NO_PROGRESS),
+    ("", _NO_PROGRESS),
     ("I found three options for you.", {"progressed": True}),
-    ("I am sorry, that is not possible.", {"progressed": False}),
+    ("I am sorry, that is not possible.", _NO_PROGRESS),
     ("Shall I book FL100 for you?", {"progressed": False, "proposal": "bad"}),
     ("Shall I book FL200 for you?", {"progressed": True, "proposal": "good"}),
     ("Your booking is done.", {"progressed": True, "satisfied": True}),
@@ -104,10 +105,10 @@ def simulate_user(seed: Sequence[int], split: str) -> SimulatedUser:
     user = UserSimulator(Agenda(task.openings, slots, BOOKING_LEXICON, task.pushbacks), persona, rng)
     messages = [user.opening()]
     for _ in range(int(rng.integers(MESSAGES[0], MESSAGES[1] + 1)) - 1):
-        heard = (_ASKS[int(rng.integers(len(_ASKS)))], {"progressed": False})
+        text, judgement = _ASKS[int(rng.integers(len(_ASKS)))], _NO_PROGRESS
         if rng.random() < 0.5:
-            heard = _OTHERS[int(rng.integers(len(_OTHERS)))]
-        reply = user.reply(heard[0], **heard[1])
+            text, judgement = _OTHERS[int(rng.integers(len(_OTHERS)))]
+        reply = user.reply(text, **judgement)
         messages.append(reply.text)
         if reply.left:
             break

@@ -179,7 +179,7 @@ class BookingEnv(DeskEnv[Episode]):
         return self._composite(
             BookingOutcome(
                 success=self._success(),
-                steps=self.turn,
+                steps=self.turn - self.lost_turns,
                 budget=step_budget(episode.task.expert_turns),
                 mood=episode.user.mood,
                 rules=episode.task.policy is not None,

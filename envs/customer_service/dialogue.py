@@ -31,15 +31,15 @@ _REMEDIES = {
     "escalate": re.compile(r"\bescalat|\bsupervisor|\bhand (?:it|this|the \w+) over\b", re.IGNORECASE),
 }
 _DENIED = re.compile(
-    r"\b(?:can ?not|can['\u2019]t|won['\u2019]t|will not|unable to|not (?:be )?(?:able|allowed|permitted|possible) to|no|instead of"
-    r"|rather than)\s+(?:\w+\s+){0,3}?(?:refund|replace|exchange|repair|pay|escalate|money)\w*",
+    r"\b(?:can ?not|can['\u2019]t|won['\u2019]t|will not|unable to|not (?:be )?(?:able|allowed|permitted|possible) to"
+    r"|no|instead of|rather than)\s+(?:\w+\s+){0,3}?(?:refund|replace|exchange|repair|pay|escalate|money)\w*",
     re.IGNORECASE,
 )
 """Remedies that are named only to say that there is none: "I cannot refund it", "instead of a refund"."""
 _REASONS = {
     "time": re.compile(
-        r"\b(?:return|refund)s? (?:time|period|window|policy)\b|\bdeadline\b|\btoo late\b|\btime (?:limit|for returns|to return)\b"
-        r"|\b\d+[- ]day\b|\b(?:within|after|past|over|only|than|beyond|outside) (?:the |of )?\d+ days\b"
+        r"\b(?:return|refund)s? (?:time|period|window|policy)\b|\btime (?:limit|for returns|to return)\b|\bdeadline\b"
+        r"|\btoo late\b|\b\d+[- ]day\b|\b(?:within|after|past|over|only|than|beyond|outside) (?:the |of )?\d+ days\b"
         r"|\b\d+ days (?:ago|old|(?:are|is|have|has) (?:over|up|past|passed|gone|expired))\b",
         re.IGNORECASE,
     ),
@@ -113,7 +113,7 @@ def refuses_for(text: str, clause: str) -> bool:
 
 
 def named_items(episode: Episode, text: str) -> list[str]:
-    """Ids of the ordered products that a text names, in its order: by name, model or id, or by type where one is of that type."""
+    """Ids of the ordered products that a text names, in its order: by name, model or id, or by type where only one is of it."""
     items = episode.task.items
     types = [item.name.split()[-1] for item in items]
     places: dict[str, int] = {}

@@ -13,8 +13,11 @@ def value_text(kind: str, value: str) -> str:
         return f"EUR {value}"
     if kind in ("date", "state", "carrier"):
         return value
-    plural = {"inch": "inches", "address": "addresses", "times": "times", "percent": "percent"}.get(kind, f"{kind}s")
+    plural = {"inch": "inches", "address": "addresses"}.get(kind, kind if kind in _NO_PLURAL else f"{kind}s")
     return f"{value} {kind if value == '1' else plural}"
+
+
+_NO_PLURAL = ("times", "percent", "kg", "km", "people")
 
 
 def article_text(persona: str, article: Article, value: str) -> str:

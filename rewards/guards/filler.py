@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slmagent.scenarios.phrases import PhraseIndex
 from slmagent.scenarios.sentences import sentences_of
@@ -94,7 +93,6 @@ def filler_share(text: str) -> float:
     return empty / total if total else 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class Filler:
     """How much of a message is empty phrases (see `filler_share`); the history does not matter."""
 

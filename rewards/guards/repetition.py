@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from slmagent.rewards.guards.base import said_by_assistant, words_of
 from slmagent.types import Message
@@ -44,15 +43,19 @@ def _ngrams(text: str, n: int) -> list[tuple[str, ...]]:
     return list(zip(*(words[start:] for start in range(n)), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
 class Repetition:
-    """How much of a message the assistant has said before, in it or in its earlier messages (see `repetition`)."""
+    """How much of a message the assistant has said before, in it or in its earlier messages (see `repetition`).
 
-    n: int = NGRAM
-    """Words an n-gram."""
+    Args:
+        n: Words an n-gram, at least 1.
+    """
+
     name: str = "repetition"
     low: float = 0.0
     high: float = 1.0
+
+    def __init__(self, n: int = NGRAM) -> None:
+        self.n = n
 
     def __call__(self, text: str, history: Sequence[Message] = ()) -> float:
         """Share of repeated n-grams in [0, 1]."""

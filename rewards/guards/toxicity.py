@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from slmagent.errors import require
@@ -130,7 +129,6 @@ def classifier_score(text: str) -> float:
     return max((probability(" ".join(sentence.tokens)) for sentence in sentences_of(text)), default=0.0)
 
 
-@dataclass(frozen=True, slots=True)
 class LexiconToxicity:
     """Whether a message insults, threatens or shows contempt by the wordings of `LEXICON`; the history does not matter."""
 
@@ -143,7 +141,6 @@ class LexiconToxicity:
         return lexicon_score(text)
 
 
-@dataclass(frozen=True, slots=True)
 class ClassifierToxicity:
     """The probability that a message is toxic, by the classifier of `load_classifier`; the history does not matter.
 
@@ -155,7 +152,7 @@ class ClassifierToxicity:
     low: float = 0.0
     high: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         load_classifier()
 
     def __call__(self, text: str, history: Sequence[Message] = ()) -> float:

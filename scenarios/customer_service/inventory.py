@@ -65,7 +65,7 @@ HOME = Inventory(
             "blender", "blenders", "The {name} has {value} speeds.", "speed", 2, 12, "How many speeds does the {name} have?"
         ),
         ProductType(
-            "heater", "heaters", "The {name} weighs {value} kilos.", "kilo", 2, 19, "How many kilos does the {name} weigh?"
+            "heater", "heaters", "The {name} weighs {value} kilos.", "kg", 2, 19, "How many kilos does the {name} weigh?"
         ),
         ProductType(
             "speaker", "speakers", "The {name} plays {value} hours on one charge.", "hour", 5, 40,
@@ -94,11 +94,11 @@ OOD = Inventory(
     month="September",
     types=(
         ProductType(
-            "tent", "tents", "The {name} sleeps {value} persons.", "person", 2, 9, "How many persons sleep in the {name}?"
+            "tent", "tents", "The {name} sleeps {value} persons.", "people", 2, 9, "How many persons sleep in the {name}?"
         ),
         ProductType("drill", "drills", "The {name} comes with {value} bits.", "bit", 5, 80, "The {name}: with how many bits?"),
         ProductType(
-            "scooter", "scooters", "The {name} runs {value} kilometres.", "kilometre", 12, 60,
+            "scooter", "scooters", "The {name} runs {value} kilometres.", "km", 12, 60,
             "How many kilometres does the {name} run?",
         ),
         ProductType(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from slmagent.scenarios.customer_service.house_rules import ACCOUNT, ARTICLES, PRIVACY, REMEDY_TEXTS
 from slmagent.scenarios.customer_service.inventory import INVENTORIES, TIERS
@@ -67,6 +68,7 @@ class Edition:
     products: tuple[Product, ...]
     articles: tuple[Article, ...]
     by_key: Mapping[str, Article]
+    by_id: Mapping[str, Article]
     windows: Mapping[str, int]
     """Days for a return, by product type."""
     fees: Mapping[str, int]
@@ -81,6 +83,9 @@ class Edition:
     def __hash__(self) -> int:
         return hash((self.family, self.number))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Edition:
+        return self  # immutable
+
 
 @functools.cache
 def edition(family: Family, number: int) -> Edition:
@@ -93,7 +98,7 @@ def edition(family: Family, number: int) -> Edition:
     warranties = {name: draw.pick((6, 9, 12, 18, 24, 36)) for name in types}
     remedies = {problem: draw.pick(choices) for problem, choices in _CHOICES.items()}
     first, second = draw.integer(5, 9), draw.integer(10, 15)
-    extra_days = dict(zip(TIERS, (0, first, second), strict=True))
+    extra_days: dict[str, int] = dict(zip(TIERS, (0, first, second), strict=True))
     products = _products(draw, family)
     writer = _Writer(family, draw)
     for name, kind in types.items():
@@ -127,7 +132,8 @@ def edition(family: Family, number: int) -> Edition:
             writer.write("tier", f"tier/{tier}", tier=tier, days=days)
     articles = tuple(writer.articles)
     by_key = {article.key: article for article in articles}
-    return Edition(family, number, products, articles, by_key, windows, fees, warranties, remedies, extra_days)
+    by_id = {article.article_id: article for article in articles}
+    return Edition(family, number, products, articles, by_key, by_id, windows, fees, warranties, remedies, extra_days)
 
 
 def _products(draw: Draw, family: Family) -> tuple[Product, ...]:

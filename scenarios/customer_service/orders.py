@@ -17,6 +17,9 @@ from slmagent.scenarios.users import Slot
 STATUS_KINDS = ("due", "carrier", "state", "paid", "due", "carrier")
 RETURN_KINDS = ("with_fee", "free", "with_fee")
 
+_ON_THE_WAY = ("shipped", "delayed")
+"""States in which an item has a carrier and a day on which it is due."""
+
 _STATUS: Mapping[Family, Mapping[str, tuple[str, ...]]] = {
     "home": {
         "due": (
@@ -59,23 +62,22 @@ _RETURN: Mapping[Family, tuple[str, ...]] = {
 }
 
 
-def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any] | None:
-    """A question about one item of an order of several, to which the other rows give other answers."""
+def order_status(draw: Draw, shop: Edition, kind: str) -> dict[str, Any]:
+    """A question about one item of an order of several."""
     person = customer_of(draw, shop)
     order, products = bought(draw, shop, person, draw.integer(3, 6))
     carriers = list(INVENTORIES[shop.family].carriers)
     days = draw.sample(range(8, 29), len(products))
-    states = ["shipped", draw.pick(STATES), *(draw.pick(STATES) for _ in products[2:])]
+    asked = draw.pick(STATES if kind == "state" else _ON_THE_WAY)
+    # Another item always has another value of the kind, so that naming every value found is no answer.
+    rival = draw.pick([state for state in STATES if state != asked] if kind == "state" else _ON_THE_WAY)
+    states = [asked, rival, *(draw.pick(STATES) for _ in products[2:])]
     draw.shuffle(carriers)
     items = [
         line(order, product, states[place], carriers[place % len(carriers)], age=draw.integer(1, 20), due=days[place])
         for place, product in enumerate(products)
     ]
     item = items[0]
-    if kind == "state":
-        item = items[1]
-    if len({_shown(kind, row) for row in items} - {""}) < 2:
-        return None  # reading the whole order out would be an answer
     draw.shuffle(items)
     value = {"due": f"{item.due} {INVENTORIES[shop.family].month}", "carrier": item.carrier, "state": item.state}
     unit = {"paid": "eur", "due": "date"}.get(kind, kind)
@@ -136,18 +138,6 @@ def line(order: Order, product: Product, state: str, carrier: str, *, age: int =
     return Item(
         order.order_id, product.product_id, product.name, product.price, state, carrier, age * delivered, due * (not delivered)
     )
-
-
-def _shown(kind: str, item: Item) -> str:
-    """What an item's row shows of the kind that is asked for; empty for nothing."""
-    match kind:
-        case "due":
-            return str(item.due or "")
-        case "carrier":
-            return item.carrier if item.state in ("shipped", "delayed") else ""
-        case "state":
-            return item.state
-    return str(item.price)
 
 
 def described(draw: Draw, item: Item, items: Sequence[Item], *, by_price: bool = False) -> str:

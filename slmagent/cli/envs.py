@@ -13,6 +13,7 @@ from slmagent.types import SPLITS, Split
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from slmagent.agents.chat import ChatFormat
     from slmagent.evaluation.context import LevelContext
 
 DOCS_TASKS = 10
@@ -193,7 +194,6 @@ def measure_all(tasks: int, console: Console) -> list[LevelContext]:
     """
     from slmagent.agents.models import DEFAULT_MODEL
     from slmagent.cli.names import environment_ids, levels_of
-    from slmagent.cli.playing import load_chat_format
     from slmagent.cli.terminal import progress_bar
     from slmagent.evaluation.context import measure_level
 
@@ -205,3 +205,28 @@ def measure_all(tasks: int, console: Console) -> list[LevelContext]:
             contexts.append(measure_level(env_id, level, chat, tasks=tasks))
             show(len(contexts))
     return contexts
+
+
+def load_chat_format(name: str, *, console: Console) -> ChatFormat:
+    """Loads tokenizer and chat format of a local model, without its weights.
+
+    Raises:
+        SlmagentError: The model is missing (says how to get it) or its tokenizer cannot be read.
+    """
+    from slmagent.agents.models import resolve
+    from slmagent.cli.terminal import no_library_bars
+    from slmagent.errors import UsageError, require
+
+    folder = resolve(name)
+    require("transformers", extra="train", purpose="counting tokens")
+    no_library_bars()
+    with console.status(f"loading the tokenizer of {name}"):
+        from transformers import AutoTokenizer
+
+        from slmagent.agents.chat import ChatFormat
+
+        try:
+            return ChatFormat(AutoTokenizer.from_pretrained(folder))
+        except Exception as problem:  # damaged files raise whatever their reader thinks of
+            first_line = (str(problem).strip().splitlines() or [""])[0]
+            raise UsageError(f"cannot load the tokenizer of {name!r}: {type(problem).__name__}: {first_line}") from problem

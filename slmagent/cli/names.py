@@ -24,7 +24,7 @@ def environment_ids() -> list[str]:
 
 
 def resolve_environment(name: str) -> str:
-    """The id behind a name: an id of any package, or a short form such as `Booking` or `booking-v0`.
+    """The id behind a name: an id of any package, or a short form such as `Booking`, `booking-v0` or `customer-service`.
 
     Raises:
         UsageError: No such environment; names the nearest one.
@@ -34,16 +34,20 @@ def resolve_environment(name: str) -> str:
     short: dict[str, str] = {}
     for env_id in environment_ids():
         base = env_id.partition("/")[2]
-        short |= {base.casefold(): env_id, base.partition("-v")[0].casefold(): env_id}
-    if name.casefold() in short:
-        return short[name.casefold()]
-    stripped = name.rpartition("/")[2].casefold()
+        short |= {_plain(base): env_id, _plain(base.partition("-v")[0]): env_id}
+    if _plain(name) in short:
+        return short[_plain(name)]
+    stripped = _plain(name.rpartition("/")[2])
     suggestion = nearest(name, environment_ids())
     if not suggestion.startswith("did you mean"):
         close = nearest(stripped, short)
         key = re.fullmatch(r"did you mean '(.*)'\?", close)
         suggestion = f"did you mean {short[key[1]]!r}?" if key else suggestion
     raise UsageError(f"unknown environment {name!r}; {suggestion} (slmagent envs lists them)")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name.casefold())
 
 
 def environment_class(env_id: str) -> type[Any]:

@@ -16,8 +16,6 @@ from slmagent.types import EpisodeRequest, Trajectory
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from slmagent.agents.chat import ChatFormat
-
 Keep = Callable[[Trajectory], None]
 ShowProgress = Callable[..., None]
 MakeEnv = Callable[[EpisodeRequest], Any]
@@ -263,30 +261,6 @@ def load_model(name: str, *, device: str | None, console: Console) -> Any:
         except Exception as problem:  # damaged files raise whatever their reader thinks of
             first_line = (str(problem).strip().splitlines() or [""])[0]
             raise UsageError(f"cannot load the model {name!r}: {type(problem).__name__}: {first_line}") from problem
-
-
-def load_chat_format(name: str, *, console: Console) -> ChatFormat:
-    """Loads tokenizer and chat format of a local model, without its weights.
-
-    Raises:
-        SlmagentError: The model is missing (says how to get it) or its tokenizer cannot be read.
-    """
-    from slmagent.agents.models import resolve
-    from slmagent.cli.terminal import no_library_bars
-
-    folder = resolve(name)
-    require("transformers", extra="train", purpose="counting tokens")
-    no_library_bars()
-    with console.status(f"loading the tokenizer of {name}"):
-        from transformers import AutoTokenizer
-
-        from slmagent.agents.chat import ChatFormat
-
-        try:
-            return ChatFormat(AutoTokenizer.from_pretrained(folder))
-        except Exception as problem:  # damaged files raise whatever their reader thinks of
-            first_line = (str(problem).strip().splitlines() or [""])[0]
-            raise UsageError(f"cannot load the tokenizer of {name!r}: {type(problem).__name__}: {first_line}") from problem
 
 
 def versions() -> Mapping[str, str]:

@@ -25,20 +25,18 @@ class TrainProfile:
 
         from slmagent.cli.terminal import messages, output, progress_bar
         from slmagent.evaluation.statistics import wilson_interval
+        from slmagent.evaluation.tables import percent
         from slmagent.trainers.profiles import save_profiler, train_profiler
 
         with progress_bar("simulating users", self.users + self.held_out, messages()) as update:
             model, results = train_profiler(self.users, self.held_out, seed=self.seed, progress=update)
         file = save_profiler(model)
         table = Table(title=f"accuracy on {self.held_out} held-out users", title_justify="left")
-        for heading in ("trait", "right", "95 % interval", "majority baseline"):
-            table.add_column(heading, justify="left" if heading == "trait" else "right")
+        for heading in ("trait", "right", "majority baseline"):
+            table.add_column(heading)
         for result in results:
-            interval = wilson_interval(result.right, result.n)
-            bounds = f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
-            table.add_row(
-                result.trait, f"{100 * result.right / result.n:.1f} %", bounds, f"{100 * result.majority / result.n:.1f} %"
-            )
+            rates = (wilson_interval(right, result.n) for right in (result.right, result.majority))
+            table.add_row(result.trait, *map(percent, rates))
         console = output()
         console.print(table)
         console.print(f"written: {file}", soft_wrap=True)
