@@ -96,8 +96,8 @@ class DeskEpisode(abc.ABC):
 
 def share_done(marks: list[bool], wanted: Counter[Write], made: Counter[Write]) -> float:
     """Progress from what was reached besides changes, and from the changes that were wanted and made."""
-    reached = sum(marks) + (wanted & made).total()
-    return max(0.0, reached / (len(marks) + wanted.total()) - WRITE_PENALTY * (made - wanted).total())
+    right = (wanted & made).total() if made else 0
+    return max(0.0, (sum(marks) + right) / (len(marks) + wanted.total()) - WRITE_PENALTY * (made.total() - right))
 
 
 EpisodeT = TypeVar("EpisodeT", bound=DeskEpisode)

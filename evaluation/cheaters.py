@@ -16,7 +16,8 @@ from slmagent.agents.base import OneByOne
 from slmagent.agents.cheaters import CHEATERS as BLIND_CHEATERS
 from slmagent.agents.cheaters import CLAIM, Cheater
 from slmagent.agents.scripted import write_call
-from slmagent.envs.base import MAX_CALLS_PER_ACTION, ChatEnv
+from slmagent.envs.acting import MAX_CALLS_PER_ACTION
+from slmagent.envs.base import ChatEnv
 from slmagent.envs.parsing import FINISH, parse_action
 from slmagent.errors import UsageError
 from slmagent.types import EpisodeRequest, Message, ToolCall

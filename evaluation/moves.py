@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from slmagent.agents.cheaters import CLAIM, CONSTANTS
 from slmagent.agents.scripted import RandomAgent, write_call
-from slmagent.envs.base import MAX_CALLS_PER_ACTION, ChatEnv
+from slmagent.envs.acting import MAX_CALLS_PER_ACTION
+from slmagent.envs.base import ChatEnv
 from slmagent.envs.parsing import FINISH, parse_action
 from slmagent.evaluation.cheaters import rows_seen
 from slmagent.types import EpisodeRequest, ToolCall

@@ -1,6 +1,7 @@
 """SQLite databases in memory, one an episode, on connections that are used again.
 
-On a new connection SQLite parses the schema and compiles each statement anew, which takes longer than all queries of an episode.
+On a new connection SQLite parses the schema and compiles each statement anew, which takes longer than all queries of an
+episode.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Template:
         own: Tables that episodes fill themselves; they are empty at the start.
     """
 
-    def __init__(self, schema: str, rows: Mapping[str, Sequence[Sequence[Any]]], *, finish: str = "", own: Iterable[str]) -> None:
+    def __init__(
+        self, schema: str, rows: Mapping[str, Sequence[Sequence[Any]]], *, finish: str = "", own: Iterable[str]
+    ) -> None:
         connection = sqlite3.connect(":memory:")
         connection.executescript(schema)
         for table, values in rows.items():

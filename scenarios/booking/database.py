@@ -167,8 +167,11 @@ class BookingDatabase(EpisodeDatabase):
     # ---- comparison ---------------------------------------------------------------------------------------------
 
     def writes(self) -> Counter[Write]:
-        """What has changed since the start. References of new bookings are volatile: a message counts by the items it names."""
-        return self._bookings_and_writes()[1].copy()
+        """What has changed since the start. References of new bookings are volatile: a message counts by the items it names.
+
+        The result is only to be read.
+        """
+        return self._bookings_and_writes()[1]
 
     def _bookings_and_writes(self) -> tuple[tuple[Booking, ...], Counter[Write]]:
         """Asked for many times a step, so read once after each change."""

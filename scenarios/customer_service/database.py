@@ -6,7 +6,6 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from slmagent.scenarios.customer_service.knowledge import Article, Edition, Product
 from slmagent.scenarios.customer_service.records import Customer, Item, Order
