@@ -100,6 +100,7 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
         self.action_space = Unicode()
         self.scenario_ids: Sequence[str] = self._list_scenarios()
         """Ids of all tasks of this level and split, in a fixed order."""
+        self._known_ids = frozenset(self.scenario_ids)
         self._disturbing: dict[type[Disturbance], float] = {}
         self._settings = frozenset((*vars(self), "_settings", "spec"))
         # What follows changes from episode to episode, like everything that a subclass adds.
@@ -130,7 +131,7 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
         user_seed = chosen.pop("user_seed", None)
         if chosen:
             raise ValueError(f"unknown reset option {sorted(chosen)[0]!r}; expected 'scenario_id' or 'user_seed'")
-        if scenario_id not in self.scenario_ids:
+        if scenario_id not in self._known_ids:
             near = difflib.get_close_matches(str(scenario_id), self.scenario_ids, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; they look like {self.scenario_ids[0]!r}"
             raise ValueError(f"unknown scenario id {scenario_id!r} for level {self.level}, split {self.split!r}{hint}")

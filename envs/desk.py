@@ -96,8 +96,8 @@ class DeskEpisode(abc.ABC):
 
 def share_done(marks: list[bool], wanted: Counter[Write], made: Counter[Write]) -> float:
     """Progress from what was reached besides changes, and from the changes that were wanted and made."""
-    reached = sum(marks) + (wanted & made).total()
-    return max(0.0, reached / (len(marks) + wanted.total()) - WRITE_PENALTY * (made - wanted).total())
+    right = (wanted & made).total() if made else 0
+    return max(0.0, (sum(marks) + right) / (len(marks) + wanted.total()) - WRITE_PENALTY * (made.total() - right))
 
 
 EpisodeT = TypeVar("EpisodeT", bound=DeskEpisode)
@@ -109,8 +109,12 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
     state: EpisodeT
 
     @abc.abstractmethod
-    def _note(self, text: str) -> Judgement:
-        """Takes a message to the user into the state; what it asks agreement for."""
+    def _note(self, text: str) -> None:
+        """Takes a message to the user into the state."""
+
+    @abc.abstractmethod
+    def _judge(self, text: str) -> Judgement:
+        """What a message to the user asks agreement for."""
 
     def _goal_state(self) -> dict[str, Any]:
         """The part of the canonical state that only this desk knows."""
@@ -120,7 +124,8 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
         episode = self.state
         told, progress, pushed = episode.told(), episode.progress(), episode.pushed
         moved = progress > episode.heard_progress
-        asked_for = self._note(text)
+        self._note(text)
+        asked_for = self._judge(text)
         episode.satisfied = episode.goal_met()
         reply = episode.user.reply(
             text,

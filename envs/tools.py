@@ -57,10 +57,16 @@ class ToolBox:
             self.tools[renamed.get(canonical, canonical)] = tool
         self.shown_names = {tool.tool_name(): shown for shown, tool in self.tools.items()}
         self._schemas_json: str | None = None
+        self._signatures = "\n".join(
+            f"{shown}({_arguments(tool)}): {tool.description().rstrip('.')}" for shown, tool in self.tools.items()
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ToolBox:
+        return self  # immutable
 
     def signatures(self) -> str:
         """One line a tool: `get_weather(city: str, date: str): the forecast for a city and day`."""
-        return "\n".join(f"{shown}({_arguments(tool)}): {tool.description().rstrip('.')}" for shown, tool in self.tools.items())
+        return self._signatures
 
     def schemas(self) -> list[dict[str, Any]]:
         """OpenAI-style function schemas, fresh objects at each call."""

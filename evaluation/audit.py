@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slmagent.agents.cheaters import Cheater
-from slmagent.agents.episodes import make_env_for, requests_for, run_episodes
+from slmagent.agents.episodes import requests_for, run_episodes
+from slmagent.agents.making import make_env_for
 from slmagent.agents.scripted import ExpertAgent, write_call
 from slmagent.envs.base import ChatEnv
 from slmagent.envs.parsing import parse_action

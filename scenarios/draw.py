@@ -35,8 +35,9 @@ class Draw:
 
     def shuffle(self, items: MutableSequence[T]) -> None:
         """Fisher-Yates, in place."""
+        uniform = self.uniform  # a local name: tasks shuffle hundreds of ids
         for last in range(len(items) - 1, 0, -1):
-            other = int(self.uniform() * (last + 1))
+            other = int(uniform() * (last + 1))
             items[last], items[other] = items[other], items[last]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:

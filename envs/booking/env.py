@@ -138,12 +138,12 @@ class BookingEnv(DeskEnv[Episode]):
         """Kinds are listed by `slmagent.scenarios.booking.tasks.kinds_of`."""
         return kind_of(scenario_id)
 
-    def _note(self, text: str) -> Judgement:
-        """Takes a message to the user into the state; what it asks agreement for."""
-        episode = self.state
-        refusal = episode.task.refusal
-        episode.hear(text, refuses=refusal is not None and refuses_for(text, refusal))
-        return judge(episode, text)
+    def _note(self, text: str) -> None:
+        refusal = self.state.task.refusal
+        self.state.hear(text, refuses=refusal is not None and refuses_for(text, refusal))
+
+    def _judge(self, text: str) -> Judgement:
+        return judge(self.state, text)
 
     def _call(self, tool: Tool) -> str:
         broken = self._broken_clauses(tool)

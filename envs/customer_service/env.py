@@ -143,7 +143,7 @@ class CustomerServiceEnv(DeskEnv[Episode]):
         """Kinds are listed by `slmagent.scenarios.customer_service.tasks.kinds_of`."""
         return kind_of(scenario_id)
 
-    def _note(self, text: str) -> Judgement:
+    def _note(self, text: str) -> None:
         episode = self.state
         task, refusal = episode.task, episode.task.refusal
         # The conversation before this action, which is its last message.
@@ -153,7 +153,9 @@ class CustomerServiceEnv(DeskEnv[Episode]):
         if manners.toxic:
             self._violate("toxicity")
         episode.hear(text, refuses=refusal is not None and refuses_for(text, refusal))
-        return judge(episode, text)
+
+    def _judge(self, text: str) -> Judgement:
+        return judge(self.state, text)
 
     def _call(self, tool: Tool) -> str:
         episode, write = self.state, write_of(tool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from slmagent.scenarios.booking.inventory import INVENTORIES
 from slmagent.scenarios.booking.records import Customer, Flight, Hotel, Weather
 from slmagent.scenarios.splits import Family
+from slmagent.scenarios.sqlite import EpisodeDatabase, Template, fields_of
 
 _SCHEMA = """
 CREATE TABLE cities (name TEXT PRIMARY KEY);
@@ -50,19 +50,14 @@ class Booking:
 
 
 @functools.cache
-def _template(family: Family) -> bytes:
+def _template(family: Family) -> Template:
     inventory = INVENTORIES[family]
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(_SCHEMA)
-    connection.executemany("INSERT INTO cities VALUES (?)", [(city,) for city in inventory.cities])
-    connection.executemany("INSERT INTO airlines VALUES (?, ?)", list(inventory.airlines.items()))
-    connection.commit()
-    image = connection.serialize()
-    connection.close()
-    return image
+    rows = {"cities": [(city,) for city in inventory.cities], "airlines": list(inventory.airlines.items())}
+    own = ("users", "flights", "hotels", "weather", "bookings", "notifications", "counters")
+    return Template(_SCHEMA, rows, own=own)
 
 
-class BookingDatabase:
+class BookingDatabase(EpisodeDatabase):
     """The state behind the tools of one episode.
 
     Args:
@@ -86,17 +81,17 @@ class BookingDatabase:
         bookings: Sequence[Booking] = (),
         first_reference: int = 1,
     ) -> None:
+        self.family: Family = family
         self.user_id = customer.user_id
         self._initial = {booking.reference: booking for booking in bookings}
-        self._connection = _connect(_template(family))
-        self._connection.execute("BEGIN")
-        rows = {"users": [customer], "flights": flights, "hotels": hotels, "weather": weather, "bookings": bookings}
-        for table, records in rows.items():
-            values = [_row(record) for record in records]
-            if values:
-                self._connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
-        self._connection.execute("INSERT INTO counters VALUES ('reference', ?)", (first_reference,))
-        self._connection.execute("COMMIT")
+        self._read: tuple[tuple[Booking, ...], Counter[Write]] | None = None
+        records = {"users": [customer], "flights": flights, "hotels": hotels, "weather": weather, "bookings": bookings}
+        rows = {table: [fields_of(record) for record in some] for table, some in records.items()}
+        super().__init__({**rows, "counters": [("reference", first_reference)]})
+
+    @property
+    def _template(self) -> Template:
+        return _template(self.family)
 
     # ---- look-ups -----------------------------------------------------------------------------------------------
 
@@ -134,12 +129,11 @@ class BookingDatabase:
 
     def bookings(self) -> list[Booking]:
         """The customer's bookings, oldest first; cancelled ones included."""
-        query = "SELECT * FROM bookings WHERE user_id = ? ORDER BY rowid"
-        return [Booking(*row) for row in self._connection.execute(query, (self.user_id,))]
+        return list(self._bookings_and_writes()[0])
 
     def booking(self, reference: str) -> Booking | None:
         """The customer's booking with a reference."""
-        return next((booking for booking in self.bookings() if booking.reference == reference), None)
+        return next((booking for booking in self._bookings_and_writes()[0] if booking.reference == reference), None)
 
     # ---- writes -------------------------------------------------------------------------------------------------
 
@@ -148,30 +142,48 @@ class BookingDatabase:
         (number,) = self._connection.execute("SELECT value FROM counters WHERE name = 'reference'").fetchone()
         self._connection.execute("UPDATE counters SET value = value + 1 WHERE name = 'reference'")
         booking = Booking(f"B{number}", self.user_id, kind, item_id, day, nights)
-        self._connection.execute("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(booking))
+        self._change("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", fields_of(booking))
         return booking
 
     def change(self, reference: str, flight: Flight, fee: int) -> None:
         """Moves a booking to another flight for a fee."""
-        self._connection.execute(
+        self._change(
             "UPDATE bookings SET item_id = ?, day = ?, fee = ? WHERE reference = ?",
             (flight.flight_id, flight.day, fee, reference),
         )
 
     def cancel(self, reference: str, fee: int) -> None:
         """Cancels a booking for a fee."""
-        self._connection.execute("UPDATE bookings SET status = 'cancelled', fee = ? WHERE reference = ?", (fee, reference))
+        self._change("UPDATE bookings SET status = 'cancelled', fee = ? WHERE reference = ?", (fee, reference))
 
     def notify(self, message: str) -> None:
         """Sends the customer a message."""
-        self._connection.execute("INSERT INTO notifications (user_id, message) VALUES (?, ?)", (self.user_id, message))
+        self._change("INSERT INTO notifications (user_id, message) VALUES (?, ?)", (self.user_id, message))
+
+    def _change(self, statement: str, values: tuple[Any, ...]) -> None:
+        self._connection.execute(statement, values)
+        self._read = None
 
     # ---- comparison ---------------------------------------------------------------------------------------------
 
     def writes(self) -> Counter[Write]:
-        """What has changed since the start. References of new bookings are volatile: a message counts by the items it names."""
+        """What has changed since the start. References of new bookings are volatile: a message counts by the items it names.
+
+        The result is only to be read.
+        """
+        return self._bookings_and_writes()[1]
+
+    def _bookings_and_writes(self) -> tuple[tuple[Booking, ...], Counter[Write]]:
+        """Asked for many times a step, so read once after each change."""
+        if self._read is None:
+            query = "SELECT * FROM bookings WHERE user_id = ? ORDER BY rowid"
+            bookings = tuple(Booking(*row) for row in self._connection.execute(query, (self.user_id,)))
+            self._read = bookings, self._compare(bookings)
+        return self._read
+
+    def _compare(self, bookings: Sequence[Booking]) -> Counter[Write]:
+        """The bookings and messages as changes against the start."""
         changes: list[Write] = []
-        bookings = self.bookings()
         for booking in bookings:
             before = self._initial.get(booking.reference)
             if before is None:
@@ -185,29 +197,3 @@ class BookingDatabase:
             named = sorted(booking.item_id for booking in bookings if words & {booking.reference, booking.item_id})
             changes.append(("notify", *named))
         return Counter(changes)
-
-    def close(self) -> None:
-        """Frees the memory."""
-        self._connection.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickling and deep copies carry the database's bytes."""
-        return {"user_id": self.user_id, "initial": self._initial, "image": self._connection.serialize()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.user_id = state["user_id"]
-        self._initial = state["initial"]
-        self._connection = _connect(state["image"])
-
-
-def _row(record: Any) -> tuple[Any, ...]:
-    """The fields in order; `dataclasses.astuple` copies deeply and takes a third of a reset."""
-    return tuple([getattr(record, name) for name in record.__slots__])
-
-
-def _connect(image: bytes) -> sqlite3.Connection:
-    # An episode may move between threads (a rollout engine's pool), never run in two at once.
-    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    connection.deserialize(image)
-    connection.execute("PRAGMA synchronous = OFF")
-    return connection

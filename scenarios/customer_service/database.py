@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from slmagent.scenarios.customer_service.knowledge import Article, Edition, Product
 from slmagent.scenarios.customer_service.records import Customer, Item, Order
+from slmagent.scenarios.sqlite import EpisodeDatabase, Template, fields_of
 
 _SCHEMA = """
 CREATE TABLE products (product_id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL, price INTEGER NOT NULL);
@@ -41,21 +40,16 @@ Write = tuple[str, str, str, str]
 
 
 @functools.cache
-def _template(edition: Edition) -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(_SCHEMA)
-    rows = [(product.product_id, product.name, product.type, product.price) for product in edition.products]
-    connection.executemany("INSERT INTO products VALUES (?, ?, ?, ?)", rows)
-    texts = [(article.title, article.text, article.article_id) for article in edition.articles]
-    connection.executemany("INSERT INTO articles (title, text, article_id) VALUES (?, ?, ?)", texts)
-    connection.execute("INSERT INTO articles (articles) VALUES ('optimize')")
-    connection.commit()
-    image = connection.serialize()
-    connection.close()
-    return image
+def _template(edition: Edition) -> Template:
+    rows = {
+        "products": [(product.product_id, product.name, product.type, product.price) for product in edition.products],
+        "articles": [(article.title, article.text, article.article_id) for article in edition.articles],
+    }
+    optimize = "INSERT INTO articles (articles) VALUES ('optimize')"
+    return Template(_SCHEMA, rows, finish=optimize, own=("customers", "orders", "items", "actions"))
 
 
-class ShopDatabase:
+class ShopDatabase(EpisodeDatabase):
     """The state behind the tools of one episode.
 
     Args:
@@ -67,14 +61,14 @@ class ShopDatabase:
 
     def __init__(self, edition: Edition, customer: Customer, orders: Sequence[Order], items: Sequence[Item]) -> None:
         self.customer_id = customer.customer_id
-        self._articles = {article.article_id: article for article in edition.articles}
-        self._connection = _connect(_template(edition))
-        self._connection.execute("BEGIN")
-        for table, records in (("customers", (customer,)), ("orders", orders), ("items", items)):
-            values = [[getattr(record, name) for name in record.__slots__] for record in records]
-            if values:
-                self._connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values[0]))})", values)
-        self._connection.execute("COMMIT")
+        self._edition = edition
+        self._actions: tuple[Write, ...] | None = None
+        records = {"customers": (customer,), "orders": orders, "items": items}
+        super().__init__({table: [fields_of(record) for record in some] for table, some in records.items()})
+
+    @property
+    def _template(self) -> Template:
+        return _template(self._edition)
 
     # ---- look-ups -----------------------------------------------------------------------------------------------
 
@@ -85,7 +79,7 @@ class ShopDatabase:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
         sql = f"SELECT article_id FROM articles WHERE articles MATCH ? ORDER BY bm25(articles, 3.0, 1.0), rowid LIMIT {HITS}"
-        return [self._articles[article_id] for (article_id,) in self._connection.execute(sql, (match,))]
+        return [self._edition.by_id[article_id] for (article_id,) in self._connection.execute(sql, (match,))]
 
     def customer(self) -> Customer:
         """Who is in the chat."""
@@ -123,35 +117,18 @@ class ShopDatabase:
 
     def act(self, kind: str, order_id: str, product_id: str, detail: str = "") -> None:
         """Enters a refund, replacement, ticket or escalation."""
+        self._actions = None
         self._connection.execute(
             "INSERT INTO actions (kind, order_id, product_id, detail) VALUES (?, ?, ?, ?)", (kind, order_id, product_id, detail)
         )
 
     def actions(self) -> list[Write]:
         """What has been entered, oldest first."""
-        return list(self._connection.execute("SELECT kind, order_id, product_id, detail FROM actions ORDER BY number"))
+        if self._actions is None:  # asked for many times a step, so read once after each change
+            query = "SELECT kind, order_id, product_id, detail FROM actions ORDER BY number"
+            self._actions = tuple(self._connection.execute(query))
+        return list(self._actions)
 
     def writes(self) -> Counter[Write]:
         """What has changed since the start, in any order."""
         return Counter(self.actions())
-
-    def close(self) -> None:
-        """Frees the memory."""
-        self._connection.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickling and deep copies carry the database's bytes."""
-        return {"customer_id": self.customer_id, "articles": self._articles, "image": self._connection.serialize()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.customer_id = state["customer_id"]
-        self._articles = state["articles"]
-        self._connection = _connect(state["image"])
-
-
-def _connect(image: bytes) -> sqlite3.Connection:
-    # An episode may move between threads (a rollout engine's pool), never run in two at once.
-    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    connection.deserialize(image)
-    connection.execute("PRAGMA synchronous = OFF")
-    return connection

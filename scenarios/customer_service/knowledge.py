@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from slmagent.scenarios.customer_service.house_rules import ACCOUNT, ARTICLES, PRIVACY, REMEDY_TEXTS
 from slmagent.scenarios.customer_service.inventory import INVENTORIES, TIERS
@@ -67,6 +68,7 @@ class Edition:
     products: tuple[Product, ...]
     articles: tuple[Article, ...]
     by_key: Mapping[str, Article]
+    by_id: Mapping[str, Article]
     windows: Mapping[str, int]
     """Days for a return, by product type."""
     fees: Mapping[str, int]
@@ -80,6 +82,9 @@ class Edition:
 
     def __hash__(self) -> int:
         return hash((self.family, self.number))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Edition:
+        return self  # immutable
 
 
 @functools.cache
@@ -127,7 +132,8 @@ def edition(family: Family, number: int) -> Edition:
             writer.write("tier", f"tier/{tier}", tier=tier, days=days)
     articles = tuple(writer.articles)
     by_key = {article.key: article for article in articles}
-    return Edition(family, number, products, articles, by_key, windows, fees, warranties, remedies, extra_days)
+    by_id = {article.article_id: article for article in articles}
+    return Edition(family, number, products, articles, by_key, by_id, windows, fees, warranties, remedies, extra_days)
 
 
 def _products(draw: Draw, family: Family) -> tuple[Product, ...]:
