@@ -15,7 +15,7 @@ import re
 
 MESSAGE_PIECES = 5.5
 """What the chat format puts around a message: start mark, role, line breaks, end mark."""
-_PIECE = re.compile(r"[A-Za-z]{1,4}|\d|[^\sA-Za-z\d\x80-\U0010ffff]{1,2}|[^\s\x00-\x7f]|\n+")
+_PIECE = re.compile(r"[A-Za-z]{1,4}|[0-9]|[^\sA-Za-z0-9]{1,2}|\n+")
 
 
 def token_budget(level: int) -> int:
@@ -26,8 +26,10 @@ def token_budget(level: int) -> int:
 @functools.lru_cache(maxsize=256)  # system messages come again and again
 def count_pieces(text: str) -> int:
     """Pieces of a text, each about a token."""
-    pieces = len(_PIECE.findall(text))
-    return pieces if text.isascii() else pieces + len(text.encode("utf-8", "surrogatepass")) - len(text)
+    if text.isascii():
+        return len(_PIECE.findall(text))
+    known = text.encode("ascii", "ignore").decode()
+    return len(_PIECE.findall(known)) + len(text.encode("utf-8", "surrogatepass")) - len(known)
 
 
 def estimate_tokens(pieces: int, messages: int) -> int:
