@@ -33,6 +33,7 @@ __all__ = ["ChatEnv", "Observation", "PromptStyle", "Snapshot", "UserTurn"]
 
 PROGRESS, VETO = "progress", "veto"
 Observation = tuple[Message, ...]
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 PromptStyle = Literal["compact", "json"]
 
 
@@ -259,7 +260,7 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
             "stop_reason": stop_reason,
             "tools": self.toolbox.schemas(),
             "anchor": self._anchor(),
-            "events": json.loads(json.dumps(self._events)),
+            "events": json.loads(json.dumps(self._events)) if self._events else [],
             "context": {"budget": token_budget(self.level), "tokens": estimate_tokens(self._pieces, len(self._messages))},
         }
         if action is not None:
@@ -272,8 +273,7 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
 
     def _anchor(self) -> str:
         situation = [self.scenario_id, self._canonical_state(), *(["reply on its way"] if self.awaits_reply() else [])]
-        state = json.dumps(situation, sort_keys=True, ensure_ascii=False)
-        return hashlib.blake2b(state.encode(), digest_size=12).hexdigest()
+        return hashlib.blake2b(_CANONICAL.encode(situation).encode(), digest_size=12).hexdigest()
 
     def _show(self, messages: Sequence[Message]) -> None:
         if self.render_mode == "human":

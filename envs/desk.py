@@ -6,6 +6,7 @@ Booking and CustomerService build on it; a desk supplies its records, its tools 
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -92,6 +93,12 @@ class DeskEpisode(abc.ABC):
     @abc.abstractmethod
     def progress(self) -> float:
         """Share of the task that is done, in [0, 1], less a penalty for changes that nobody asked for."""
+
+
+@functools.lru_cache(maxsize=4096)
+def counted(writes: tuple[Write, ...]) -> Counter[Write]:
+    """Changes as a multiset; only to be read."""
+    return Counter(writes)
 
 
 def share_done(marks: list[bool], wanted: Counter[Write], made: Counter[Write]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slmagent.envs.booking.answers import judge
-from slmagent.envs.desk import DeskEpisode, share_done
+from slmagent.envs.desk import DeskEpisode, counted, share_done
 from slmagent.scenarios.booking.database import BookingDatabase, Write
 from slmagent.scenarios.booking.tasks import Task
 
@@ -48,7 +48,7 @@ class Episode(DeskEpisode):
 
     def goal_met(self) -> bool:
         """Whether the state is the one the user asked for: exactly the gold changes, the answer given, the refusal upheld."""
-        if self.writes() != Counter(self.task.writes):
+        if self.writes() != counted(self.task.writes):
             return False
         if self.task.answer is not None:
             return self.stated and not self.contradicted
@@ -60,7 +60,7 @@ class Episode(DeskEpisode):
         Counted are the look-ups and changes that the goal needs, withheld wishes that were asked for, agreements, the answer
         and the refusal.
         """
-        wanted, made = Counter(self.task.writes), self.writes()
+        wanted, made = counted(self.task.writes), self.writes()
         marks = [read in self.reads for read in self.task.reads]
         marks += [known(name, self.told(), self.task) for name in self.task.details.get("hidden", ())]
         if self.task.answer is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from slmagent.envs.customer_service.answers import contradicts, states
 from slmagent.envs.customer_service.manners import Manners
-from slmagent.envs.desk import DeskEpisode, Write, share_done
+from slmagent.envs.desk import DeskEpisode, Write, counted, share_done
 from slmagent.scenarios.customer_service.database import ShopDatabase
 from slmagent.scenarios.customer_service.tasks import Task
 from slmagent.scenarios.quantities import quantities_in
@@ -52,12 +52,12 @@ class Episode(DeskEpisode):
 
     def writes(self) -> Counter[Write]:
         """What has changed since the start."""
-        return Counter(self.database.actions())
+        return counted(tuple(self.database.actions()))
 
     def goal_met(self) -> bool:
         """Whether exactly the right changes were made on read evidence, and answer, refusal and correction were given."""
         task = self.task
-        if self.writes() != Counter(task.writes) or not self.evidence_read():
+        if self.writes() != counted(task.writes) or not self.evidence_read():
             return False
         if task.answer is not None and (not self.stated or self.contradicted):
             return False
@@ -72,7 +72,7 @@ class Episode(DeskEpisode):
         the refusal and the correction.
         """
         task = self.task
-        wanted, made = Counter(task.writes), self.writes()
+        wanted, made = counted(task.writes), self.writes()
         marks = [read in self.reads for read in task.reads]
         told = self.told()
         marks += [name in told for name in task.details.get("hidden", ())]
