@@ -83,7 +83,8 @@ class LexicalOffTopic:
             return 0.0
         spoken = [content_words(message["content"]) for message in history]
         known = {stem for stem in stems if stem in self._weights or any(stem in words for words in spoken)}
-        share = sum(map(self._weight, known)) / sum(map(self._weight, stems))
+        # Exact sums: the order of a set differs between processes, and with it the last digit of an ordinary sum.
+        share = math.fsum(map(self._weight, known)) / math.fsum(map(self._weight, stems))
         return min(1.0, len(stems) / SURE) * (1.0 - min(1.0, share / ENOUGH))
 
     def _weight(self, stem: str) -> float:
