@@ -78,8 +78,9 @@ class EpisodeDatabase(abc.ABC):
 
     def close(self) -> None:
         """Gives the connection back; the database cannot be used any more."""
-        connection = self.__dict__.pop("_connection", None)
-        if connection is not None:
+        if hasattr(self, "_connection"):  # not so after a failed start, or a second time
+            connection = self._connection
+            del self._connection
             self._template.give_back(connection)
 
     def __del__(self) -> None:
