@@ -5,6 +5,7 @@
 #   make check      set-up, then: lint, format, types (what CI runs beside the tests)
 #   make docs       set-up, then: docs/environments from the environments, docs/results.md from docs/results
 #   make results    set-up, then: the numbers of docs/results.md for Booking (resumable; takes hours)
+#   make bench-envs set-up, then: environment steps a second, beside other suites from PyPI (docs/benchmarks.md)
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
 # Variables:
@@ -21,7 +22,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check docs results model clean distclean
+.PHONY: demo test check docs results bench-envs model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -52,6 +53,9 @@ check: $(STAMP)
 docs: model
 	$(BIN)/slmagent envs docs
 	$(BIN)/python benchmarks/results_document.py
+
+bench-envs: $(STAMP)
+	$(BIN)/python benchmarks/envs.py
 
 results: model
 	$(BIN)/python benchmarks/results.py
