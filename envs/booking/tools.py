@@ -104,17 +104,6 @@ class Desk:
     def __init__(self, database: BookingDatabase, family: Family) -> None:
         self.database = database
         self.family: Family = family
-        self._actions: Mapping[type[Tool], Callable[..., tuple[str, Read | None]]] = {
-            SearchFlights: self._search_flights,
-            SearchHotels: self._search_hotels,
-            GetWeather: self._get_weather,
-            GetUser: self._get_user,
-            BookFlight: self._book_flight,
-            BookHotel: self._book_hotel,
-            ChangeBooking: self._change_booking,
-            CancelBooking: self._cancel_booking,
-            NotifyUser: self._notify_user,
-        }
 
     def carry_out(self, tool: Tool) -> tuple[str, Read | None]:
         """What the agent reads, and which look-up that was (None for a write).
@@ -122,7 +111,7 @@ class Desk:
         Raises:
             ToolError: The call names something that does not exist; nothing has changed.
         """
-        return self._actions[type(tool)](tool)
+        return _ACTIONS[type(tool)](self, tool)
 
     def _search_flights(self, call: SearchFlights) -> tuple[str, Read]:
         origin, destination, day = self._city(call.origin), self._city(call.destination), self._day(call.date)
@@ -215,3 +204,17 @@ class Desk:
 
     def _date(self, day: int) -> str:
         return date_text(self.family, day)
+
+
+_ACTIONS: Mapping[type[Tool], Callable[..., tuple[str, Read | None]]] = {
+    SearchFlights: Desk._search_flights,
+    SearchHotels: Desk._search_hotels,
+    GetWeather: Desk._get_weather,
+    GetUser: Desk._get_user,
+    BookFlight: Desk._book_flight,
+    BookHotel: Desk._book_hotel,
+    ChangeBooking: Desk._change_booking,
+    CancelBooking: Desk._cancel_booking,
+    NotifyUser: Desk._notify_user,
+}
+"""What each tool does. Not bound to a desk: a desk that holds its own methods would keep its database too long."""

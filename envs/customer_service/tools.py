@@ -100,11 +100,6 @@ class Desk:
     def __init__(self, database: ShopDatabase, month: str) -> None:
         self.database = database
         self.month = month
-        self._look_ups: Mapping[type[Tool], Callable[..., tuple[str, list[Read]]]] = {
-            SearchKb: self._search,
-            GetCustomer: self._customer,
-            GetOrder: self._order,
-        }
 
     def carry_out(self, tool: Tool) -> tuple[str, list[Read]]:
         """What the agent reads, and which look-ups that was (none for a write).
@@ -113,7 +108,7 @@ class Desk:
             ToolError: The call names something that does not exist; nothing has changed.
         """
         write = write_of(tool)
-        return self._look_ups[type(tool)](tool) if write is None else (self._write(write), [])
+        return _LOOK_UPS[type(tool)](self, tool) if write is None else (self._write(write), [])
 
     def item(self, write: Write) -> Item:
         """The item that a change is about.
@@ -163,3 +158,11 @@ class Desk:
         head = f"{self.database.customer().tier} customer, {order.method} shipping, paid by {order.payment}"
         lines = [head, *(item.line(self.month) for item in self.database.items(order.order_id))]
         return "\n".join(lines), [("order", order.order_id)]
+
+
+_LOOK_UPS: Mapping[type[Tool], Callable[..., tuple[str, list[Read]]]] = {
+    SearchKb: Desk._search,
+    GetCustomer: Desk._customer,
+    GetOrder: Desk._order,
+}
+"""What each look-up does. Not bound to a desk: one that holds its own methods would keep its database too long."""
