@@ -43,21 +43,21 @@ _HEAD = """# Benchmarks
 Environment steps a second on one core. `make bench-envs` measures and writes this page from
 [results/envs.json](results/envs.json).
 
-**How.** Every row plays whole episodes with a scripted policy (ours: the expert), its thinking included, on one thread. One pass
-over the episodes warms up, then the same pass is timed several times: *steps/s* is the median by process time with the lowest and
-the highest pass in brackets (process time, because other programs share the machine), *by the clock* the median by wall-clock
-time. *First visit* is the warm-up pass: there our tasks are generated, too; they are kept for the next episodes of the same
-task, as a group of rollouts needs them.
+**How.** Every row plays whole episodes with a scripted policy (ours: the expert), its thinking included, on one thread. One
+pass over the episodes warms up, then the same pass is timed several times: *steps/s* is the median by process time with the
+lowest and the highest pass in brackets (process time, because other programs share the machine), *by the clock* the median by
+wall-clock time. *First visit* is the warm-up pass: there our tasks are generated, too; they are kept for the next episodes of
+the same task, as a group of rollouts needs them.
 
-**What a reset does.** Ours: a task, an SQLite database with its rows, a simulated user with its opening words, the system prompt.
-GEM: a random number, or a fresh list of disks. TextArena: the environment object (made anew for each episode, as in its
-documentation), its state and its first prompt.
+**What a reset does.** Ours: a task, an SQLite database with its rows, a simulated user with its opening words, the system
+prompt. GEM: a random number, or a fresh list of disks. TextArena: the environment object (made anew for each episode, as in
+its documentation), its state and its first prompt.
 
-**What a step does.** Ours: reads the action as words and tool calls, checks arguments against their schemas, runs SQL, lets the
-user understand and answer, scores every reward component, hashes the state, and returns the whole conversation as messages with
-events, components and tool schemas. GEM: reads a move with a regular expression, changes a number or a list and returns one
-sentence about it. TextArena: the same, and the whole conversation as one text. So the rows do not compare like with like: they
-say what each suite asks of a core, not which of them does its work better.
+**What a step does.** Ours: reads the action as words and tool calls, checks arguments against their schemas, runs SQL, lets
+the user understand and answer, scores every reward component, hashes the state, and returns the whole conversation as messages
+with events, components and tool schemas. GEM: reads a move with a regular expression, changes a number or a list and returns
+one sentence about it. TextArena: the same, and the whole conversation as one text. So the rows do not compare like with like:
+they say what each suite asks of a core, not which of them does its work better.
 """
 
 

@@ -1,7 +1,7 @@
 """Steps per second of text environments of other suites, as JSON on standard output.
 
-Run by `envs.py` in a virtual environment of its own; it knows nothing of slmagent. Both suites have a number to guess and a tower
-of Hanoi, which a few lines of policy play to the end.
+Run by `envs.py` in a virtual environment of its own; it knows nothing of slmagent. Both suites have a number to guess and a
+tower of Hanoi, which a few lines of policy play to the end.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from importlib.metadata import version
-from typing import Any
 
 from stopwatch import Play, measure
 
-Policy = Callable[[str], Iterator[Any]]
+Policy = Callable[[str], Generator[str, str, None]]
 """Given the first observation, a generator: it yields moves and is sent what is read after each."""
 
 
-def guess_the_number(prompt: str) -> Iterator[Any]:
+def guess_the_number(prompt: str) -> Generator[str, str, None]:
     """Halves the range."""
     bounds = re.search(r"between (\d+) and (\d+)", prompt)
     assert bounds is not None
@@ -28,20 +27,20 @@ def guess_the_number(prompt: str) -> Iterator[Any]:
     while True:
         guess = (low + high) // 2
         heard = yield str(guess)
-        if heard.rstrip(".").split("\n")[-1].find("higher") >= 0:
+        if "higher" in heard.split("\n")[-1]:
             low = guess + 1
         else:
             high = guess - 1
 
 
-def tower_of_hanoi(prompt: str) -> Iterator[Any]:
+def tower_of_hanoi(prompt: str) -> Generator[str, str, None]:
     """The shortest solution."""
     disks = re.search(r"with (\d+) disks", prompt)
     assert disks is not None
     yield from _moves(int(disks[1]), "A", "C", "B")
 
 
-def _moves(disks: int, source: str, target: str, spare: str) -> Iterator[Any]:
+def _moves(disks: int, source: str, target: str, spare: str) -> Generator[str, str, None]:
     if disks:
         yield from _moves(disks - 1, source, spare, target)
         yield f"{source} {target}"
@@ -61,7 +60,7 @@ def gem_game(env_id: str, policy: Policy) -> Play:
             steps += 1
             if terminated or truncated:
                 return steps, reward > 0
-            move = moves.send(observation)  # type: ignore[attr-defined]
+            move = moves.send(observation)
 
     return play
 
@@ -86,7 +85,7 @@ def textarena_game(env_id: str, policy: Policy) -> Play:
                 rewards, _ = env.close()
                 return steps, rewards[0] > 0
             _, observation = env.get_observation()
-            move = moves.send(observation)  # type: ignore[attr-defined]
+            move = moves.send(observation)
 
     return play
 
