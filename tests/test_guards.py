@@ -404,8 +404,8 @@ def test_distances_are_the_same_to_the_last_digit_in_every_process() -> None:
         "from slmagent.rewards.guards.off_topic import LexicalOffTopic\n"
         "words = 'kettle lamp heater camera speaker blender keyboard backpack order refund parcel carrier warranty'.split()\n"
         "guard = LexicalOffTopic([' '.join(words[: n + 1]) for n in range(len(words))])\n"
-        "print(repr(guard('kettle lamp parcel camera refund warranty holiday weather music planet river mountain garden ocean '\n"
-        "    'forest violin painter castle bridge winter summer')))\n"
+        "print(repr(guard('kettle lamp parcel camera refund warranty holiday weather music planet river mountain garden '\n"
+        "    'ocean forest violin painter castle bridge winter summer')))\n"
     )
     seen = {
         subprocess.run(
