@@ -20,6 +20,7 @@ import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ import gymnasium
 import tyro
 from stopwatch import Play, measure
 
-import slmagent
 from slmagent.cli.names import environment_ids
 from slmagent.cli.terminal import messages, progress_bar
 from slmagent.envs.base import ChatEnv
@@ -102,7 +102,7 @@ def ours(options: Options) -> list[dict[str, Any]]:
             for done, level in enumerate(levels, start=1):
                 env = chat_env(gymnasium.make(env_id, level=level, disable_env_checker=True))
                 rates = measure(expert_play(env), episodes=options.episodes, repeats=options.repeats)
-                rows.append({"suite": "slmagent", "version": slmagent.__version__, "env_id": env_id, "level": level, **rates})
+                rows.append({"suite": "slmagent", "version": version("slmagent"), "env_id": env_id, "level": level, **rates})
                 show(done)
     return rows
 

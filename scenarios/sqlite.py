@@ -40,6 +40,7 @@ class Template:
         connection.close()
         self._clear = [f"DELETE FROM {table}" for table in own]
         self._idle: list[sqlite3.Connection] = []
+        self._max_idle = MAX_IDLE
 
     def connect(self, rows: Mapping[str, Sequence[Sequence[Any]]]) -> sqlite3.Connection:
         """A database with the template's rows and these; nobody else uses it until it is given back."""
@@ -57,7 +58,7 @@ class Template:
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Takes a connection of this template, or of a copy of one of its databases, for another episode."""
-        if len(self._idle) < MAX_IDLE and not connection.in_transaction:
+        if len(self._idle) < self._max_idle and not connection.in_transaction:
             self._idle.append(connection)
 
 
@@ -69,7 +70,8 @@ class EpisodeDatabase(abc.ABC):
     """
 
     def __init__(self, rows: Mapping[str, Sequence[Sequence[Any]]]) -> None:
-        self._connection = self._template.connect(rows)
+        self._origin = self._template
+        self._connection = self._origin.connect(rows)
 
     @property
     @abc.abstractmethod
@@ -81,16 +83,18 @@ class EpisodeDatabase(abc.ABC):
         if hasattr(self, "_connection"):  # not so after a failed start, or a second time
             connection = self._connection
             del self._connection
-            self._template.give_back(connection)
+            self._origin.give_back(connection)
 
     def __del__(self) -> None:
-        self.close()
+        self.close()  # uses nothing global: that may be gone when the interpreter ends
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_connection": self._connection.serialize()}
+        state = {name: value for name, value in vars(self).items() if name != "_origin"}
+        return {**state, "_connection": self._connection.serialize()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _connection=_opened(state["_connection"]))
+        self._origin = self._template
 
 
 def _opened(image: bytes) -> sqlite3.Connection:

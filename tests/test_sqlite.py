@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -118,3 +120,14 @@ def test_desks_let_their_database_go_at_once() -> None:
 
 def test_fields_come_in_order() -> None:
     assert fields_of(Customer("U1", "Ann Lee", "blue")) == ("U1", "Ann Lee", "blue")
+
+
+def test_nothing_is_said_when_the_interpreter_ends() -> None:
+    script = (
+        "import gymnasium, slmagent\n"
+        "envs = [gymnasium.make(f'SLMAgent/{name}-v0', disable_env_checker=True) for name in ('Booking', 'CustomerService')]\n"
+        "[env.reset(seed=0) for env in envs]\n"
+        "import builtins; builtins.kept = envs\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
