@@ -46,6 +46,8 @@ class DemoConfig:
     """Time limit on them, so that the demo ends in time on a slow machine."""
     next_updates: int = 1
     """GRPO updates on level 2 afterwards, level 1 rehearsed; 0 leaves level 2 out."""
+    next_within: float | None = 900.0
+    """Level 2 is left out when this many seconds have passed before it, so that the demo ends in time on a slow machine."""
     episodes: int = 64
     """Test episodes a row of the table, greedy."""
     seed: int = 0
@@ -79,7 +81,10 @@ def run_demo(config: DemoConfig) -> Path:
     models = {"untrained": model, "after SFT": warm, "after RL": trained}
     episodes = _evaluate(config, 1, models)
     tables = [episodes]
-    if config.next_updates:
+    late = config.next_within is not None and time.monotonic() - started > config.next_within
+    if config.next_updates and late:
+        console.print(f"level 2 is left out: more than {config.next_within:.0f} s have passed (--next-within)")
+    if config.next_updates and not late:
         further = recipe.grpo_config(
             folder / "grpo-2",
             model=trained,

@@ -39,3 +39,17 @@ def test_demo_leaves_a_report_and_goes_on_where_it_stopped(tmp_path: Path, monke
     monkeypatch.setattr("slmagent.demo.train_grpo", refuse)
     monkeypatch.setattr("slmagent.evaluation.stages.rollout", refuse)
     assert run_demo(config) == report
+
+
+def test_a_slow_machine_leaves_level_2_out(tmp_path: Path) -> None:
+    model, output = tmp_path / "model", tmp_path / "demo"
+    tiny_model().save_pretrained(model)
+    tiny_tokenizer().save_pretrained(model)
+    run_demo(
+        DemoConfig(
+            output_dir=str(output), model=str(model), demonstrations=4, updates=1, episodes=3, max_seconds=None, next_within=0.0
+        )
+    )
+    rows = json.loads((output / "results.json").read_text())["results"]
+    assert {row["level"] for row in rows} == {1}
+    assert not (output / "grpo-2").exists()

@@ -346,6 +346,15 @@ def test_a_run_stops_when_its_time_is_up_and_saves(tmp_path: Path) -> None:
     assert not make_run(tmp_path, max_seconds=1e6).finished
 
 
+def test_no_update_is_begun_that_would_overrun_the_time_limit(tmp_path: Path) -> None:
+    run = make_run(tmp_path, max_seconds=600.0, updates=10)
+    assert not run.finished  # there is always a first one
+    run.update, run.seconds = 3, 377.0
+    assert not run.finished  # 126 s an update: four take 503 s
+    run.seconds = 451.0
+    assert run.finished  # four would take 601 s
+
+
 def test_a_finished_run_gives_its_model_and_gives_it_again(tmp_path: Path) -> None:
     config = GRPOConfig(output_dir=str(tmp_path), **TOY)
     folder = train_grpo(config, policy=small_policy())

@@ -102,9 +102,11 @@ class GRPORun:
 
     @property
     def finished(self) -> bool:
-        """All updates are done, or the time is up."""
+        """All updates are done, or one more would, at the pace so far, overrun the time limit."""
         limit = self.config.max_seconds
-        return self.update >= self.config.updates or (limit is not None and self.seconds >= limit)
+        if limit is None or self.update == 0:
+            return self.update >= self.config.updates
+        return self.update >= self.config.updates or self.seconds * (self.update + 1) / self.update > limit
 
     def step(self, on_progress: Callable[[int, int, int], None] | None = None) -> dict[str, Any]:
         """One update: rollout, credit, optimizer steps, log, checkpoint. Returns what was logged."""

@@ -27,7 +27,7 @@ class GRPOConfig:
     updates: int = 10
     """Updates in all; the learning rate decays to zero over them."""
     max_seconds: float | None = None
-    """Stop after the update that passes this much time."""
+    """Begin no update that would, at the pace so far, end after this much time; there is always a first one."""
     tasks: int = 24
     """Different tasks in each update."""
     by_learnability: bool = True
