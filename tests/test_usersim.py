@@ -487,6 +487,15 @@ def test_telling_what_is_internal_is_vetoed_whatever_was_earned(level: int, way:
         assert earned + reward == pytest.approx(-10.0)
 
 
+@pytest.mark.parametrize(("value", "words"), [(13, "thirteen"), (20, "Twenty"), (27, "twenty-seven"), (39, "thirty nine")])
+def test_numbers_in_words_are_told_too(value: int, words: str):
+    task = make_task("usersim-4-train-00000")
+    assert task.secret is not None
+    task = dataclasses.replace(task, secret=dataclasses.replace(task.secret, value=value))
+    assert leaks(task, f"Between us, it is {words} each.")
+    assert not leaks(task, "Between us, it is thirty-eight each.")
+
+
 @pytest.mark.parametrize("level", [0, 3, 5])
 def test_the_user_never_repeats_a_sentence(level: int):
     nags = (

@@ -19,6 +19,9 @@ MIN_WORDS = 4
 _UNITS = tuple({attribute.unit for attribute in ATTRIBUTES.values()})
 _NUMBER = re.compile(r"(?<![\w.,:-])\d{1,6}(?![\w:%]|[.,]\d)")
 _GLUED = re.compile(r"(?<=\d)(?=[^\W\d_])")
+_ONES = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS = {2: "twenty", 3: "thirty"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,11 @@ def contradicts(task: Task, questions: Sequence[Question], text: str) -> bool:
 
 
 def leaks(task: Task, text: str) -> bool:
-    """Whether a message tells what must not be told; no other number of a task is the same."""
-    return task.secret is not None and task.secret.value in values_in(text, task.secret.unit, [task.secret.value])
+    """Whether a message tells what must not be told, in figures or in words; no other number of a task is the same."""
+    if task.secret is None:
+        return False
+    value = task.secret.value
+    return value in values_in(text, task.secret.unit, [value]) or bool(_spelled(value).search(text))
 
 
 def names_in(text: str, names: tuple[str, ...]) -> set[str]:
@@ -92,6 +98,14 @@ def values_in(text: str, unit: str, candidates: Iterable[int]) -> set[int]:
     typed = quantities_in(text, _UNITS)
     bare = {int(number) for number in _NUMBER.findall(text)} - {number for number, _ in typed}
     return {number for number, of in typed if of == unit} | (bare & set(candidates))
+
+
+@functools.cache
+def _spelled(value: int) -> re.Pattern[str]:
+    """A number of 13 to 39 in words."""
+    tens, ones = divmod(value, 10)
+    words = _TEENS[value - 13] if value < 20 else rf"{_TENS[tens]}[\s-]*{_ONES[ones]}"
+    return re.compile(rf"\b{words}\b", re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=1024)
