@@ -258,3 +258,14 @@ def test_the_wrapper_needs_past_messages() -> None:
     env = ProfilePrompt(gymnasium.make("SLMAgent/Booking-v0", level=1), describe=lambda past: "never")
     with pytest.raises(ValueError, match=r"expected a list of strings in info\['past_messages'\] at reset, actual None"):
         env.reset(seed=0)
+
+
+def test_a_restored_episode_has_its_own_users_profile() -> None:
+    env = ProfilePrompt(gymnasium.make("SLMAgent/UserSim-v0", level=2, disable_env_checker=True), describe=" / ".join)
+    first, _ = env.reset(seed=0)
+    before = env.snapshot()
+    expected = env.step("One moment, please.")[0]
+    other, _ = env.reset(seed=1)
+    assert other[0] != first[0]
+    assert env.restore(before)[0] == first
+    assert env.step("One moment, please.")[0] == expected

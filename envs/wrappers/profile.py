@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from slmagent.envs.base import Observation
+from slmagent.envs.base import Observation, Snapshot
 
 
 class ProfilePrompt(gymnasium.Wrapper[Observation, str, Observation, str], RecordConstructorArgs):
@@ -31,7 +31,22 @@ class ProfilePrompt(gymnasium.Wrapper[Observation, str, Observation, str], Recor
         Raises:
             ValueError: The environment does not tell what the user wrote in the past.
         """
-        observation, info = self.env.reset(seed=seed, options=options)
+        return self._described(*self.env.reset(seed=seed, options=options))
+
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Plays one action; the system message stays as it was at reset."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._with_profile(observation), float(reward), terminated, truncated, info
+
+    def snapshot(self) -> Snapshot:
+        """The episode as it stands; see `ChatEnv.snapshot`."""
+        return self.env.get_wrapper_attr("snapshot")()
+
+    def restore(self, snapshot: Snapshot) -> tuple[Observation, dict[str, Any]]:
+        """Goes on from a snapshot, also of an episode with another user; see `ChatEnv.restore`."""
+        return self._described(*self.env.get_wrapper_attr("restore")(snapshot))
+
+    def _described(self, observation: Observation, info: dict[str, Any]) -> tuple[Observation, dict[str, Any]]:
         past = info.get("past_messages")
         if not isinstance(past, (list, tuple)) or not all(isinstance(message, str) for message in past):
             raise ValueError(
@@ -40,11 +55,6 @@ class ProfilePrompt(gymnasium.Wrapper[Observation, str, Observation, str], Recor
             )
         self._sentence = self.describe(past)
         return self._with_profile(observation), info
-
-    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Plays one action; the system message stays as it was at reset."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return self._with_profile(observation), float(reward), terminated, truncated, info
 
     def _with_profile(self, observation: Observation) -> Observation:
         first, *others = observation
