@@ -297,7 +297,9 @@ def test_the_tree_of_the_readme_names_everything_and_nothing_else() -> None:
         indent, name = len(line) - len(line.lstrip()), line.split()[0]
         assert len(line.split()) > 1, f"{name} is not explained"
         folder = folder if indent else (name if name.endswith("/") else "")
-        named.add(folder + name if indent else name)
+        path = folder + name if indent else name
+        assert path not in named, f"{path} is named twice"
+        named.add(path)
     missing = sorted(name for name in named if not (ROOT / name).exists())
     assert missing == []
     files = [path for folder in PACKAGES for path in sources(folder)]
