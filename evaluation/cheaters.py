@@ -5,6 +5,7 @@ With those of `slmagent.agents.cheaters` they are what `slmagent audit` plays. N
 
 from __future__ import annotations
 
+import abc
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -91,7 +92,7 @@ class RepeatedLookUpAgent(OneByOne):
         return self._action
 
 
-class _LookingUpAgent(OneByOne):
+class _LookingUpAgent(OneByOne, abc.ABC):
     """Looks up and asks what the expert would, then goes its own way.
 
     What ends in a question mark counts as a question: an environment tells only afterwards what its user understood.
@@ -107,8 +108,9 @@ class _LookingUpAgent(OneByOne):
             return action
         return self._cheat(observation, info)
 
+    @abc.abstractmethod
     def _cheat(self, observation: Sequence[Message], info: Mapping[str, Any]) -> str:
-        raise NotImplementedError
+        """What it does once all has been looked up and asked."""
 
 
 class ClaimingAgent(_LookingUpAgent):

@@ -40,9 +40,9 @@ class CustomerServiceEnv(DeskEnv[Episode]):
     orders, refunds, replacements, tickets and escalations, and a knowledge base of 65 or more articles with a full-text
     index (FTS5). Articles are written from the shop's figures, so they never contradict the records; the figures differ
     between editions of the shop, and the editions of the splits are disjoint, so figures have to be looked up. Success is
-    judged on the final state: the changes that follow from articles and records, and no others, made on evidence that was
-    read. Where the goal is information (levels 0 and 1) the value has to be said after its evidence was read, and no other
-    value of the kind besides.
+    judged on the final state: the changes that follow from articles and records, and no others, with the evidence for them
+    read by the end. Where the goal is information (levels 0 and 1) the value has to be said after its evidence was read,
+    and no other value of the kind besides.
 
     ## Observation
     The conversation so far, a tuple of `{"role", "content"}` dicts: a system message with the rules and the tools, then
