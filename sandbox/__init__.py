@@ -1,1 +1,1 @@
-"""Reserved for running the code that an agent writes."""
+"""Runs programs that nobody trusts, and tests them from outside."""
