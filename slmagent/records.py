@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from slmagent.errors import RecordError
 from slmagent.plain import PlainError, from_plain, to_plain
 from slmagent.types import Trajectory
 
+T = TypeVar("T")
 FORMAT = "slmagent.trajectory/1"
 
 
@@ -36,12 +37,7 @@ def trajectory_from_json(line: str) -> Trajectory:
     Raises:
         RecordError: Not JSON, another format, or a part that is missing, unknown or of the wrong type.
     """
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as problem:
-        raise RecordError(f"expected one JSON object a line, actual {_excerpt(line)} ({problem})") from None
-    if not isinstance(data, dict):
-        raise RecordError(f"expected a JSON object, actual {_excerpt(line)}")
+    data = object_from_json(line)
     if data.pop("format", None) != FORMAT:
         raise RecordError(f'expected a trajectory ("format": "{FORMAT}"), actual {_excerpt(line)}')
     try:
@@ -54,21 +50,50 @@ def trajectory_from_json(line: str) -> Trajectory:
     return trajectory
 
 
+def object_from_json(line: str) -> dict[str, Any]:
+    """A line that holds one JSON object.
+
+    Raises:
+        RecordError: It holds something else.
+    """
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise RecordError(f"expected one JSON object a line, actual {_excerpt(line)} ({problem})") from None
+    if not isinstance(data, dict):
+        raise RecordError(f"expected a JSON object, actual {_excerpt(line)}")
+    return data
+
+
+def iter_lines(path: str | os.PathLike[str], read: Callable[[str], T], what: str) -> Iterator[T]:
+    """Reads a JSONL file one line at a time; blank lines are skipped.
+
+    Args:
+        path: The file.
+        read: Makes a record of a line.
+        what: What the file holds, for messages.
+
+    Raises:
+        RecordError: The file cannot be read, or a line is no such record; names the file and the line.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _numbered(line, read, path, number)
+    except OSError as problem:
+        raise RecordError(f"cannot read {what} from {path}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise RecordError(f"cannot read {what} from {path}: expected UTF-8 text, one JSON object a line") from None
+
+
 def iter_trajectories(path: str | os.PathLike[str]) -> Iterator[Trajectory]:
     """Reads a JSONL file one trajectory at a time; blank lines are skipped.
 
     Raises:
         RecordError: The file cannot be read, or a line is not a trajectory; names the file and the line.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _numbered(line, path, number)
-    except OSError as problem:
-        raise RecordError(f"cannot read trajectories from {path}: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise RecordError(f"cannot read trajectories from {path}: expected UTF-8 text, one JSON object a line") from None
+    yield from iter_lines(path, trajectory_from_json, "trajectories")
 
 
 def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
@@ -77,10 +102,19 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
 
 
 def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Trajectory]) -> int:
-    """Writes a JSONL file in one piece: after a failure or a kill the old file, if any, is still whole.
+    """Writes a JSONL file in one piece; see `write_lines`.
 
     Returns:
         The number of trajectories written.
+    """
+    return write_lines(path, map(trajectory_to_json, trajectories))
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
+    """Writes a text file in one piece: after a failure or a kill the old file, if any, is still whole.
+
+    Returns:
+        The number of lines written.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -88,8 +122,8 @@ def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Traj
     count = 0
     try:
         with open(partial, "w", encoding="utf-8") as file:
-            for trajectory in trajectories:
-                file.write(trajectory_to_json(trajectory) + "\n")
+            for line in lines:
+                file.write(line + "\n")
                 count += 1
             file.flush()
             os.fsync(file.fileno())
@@ -132,9 +166,9 @@ class TrajectoryWriter:
         self.close()
 
 
-def _numbered(line: str, path: str | os.PathLike[str], number: int) -> Trajectory:
+def _numbered(line: str, read: Callable[[str], T], path: str | os.PathLike[str], number: int) -> T:
     try:
-        return trajectory_from_json(line)
+        return read(line)
     except RecordError as problem:
         torn = "" if line.endswith("\n") else " (the last line has no end: was the writer stopped? then delete it)"
         raise RecordError(f"{path}, line {number}: {problem}{torn}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from slmagent.scenarios.code.snippets import Snippet, Substitution, dotted_name, literal, names, needed
@@ -52,20 +52,34 @@ def function_snippets(function: Function, prelude: Sequence[ast.stmt], skipped: 
     fixtures = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     for row in rows:
         body = [Substitution(row).visit(copy.deepcopy(statement)) for statement in function.body] if row else function.body
-        for index, statement in enumerate(body):
-            try:
-                found = _convert(statement)
-                if found is not None:
-                    setup = [earlier for earlier in body[:index] if not isinstance(earlier, ast.Assert)]
-                    yield _with_setup(found, setup, prelude, fixtures - set(row))
-            except _Unusable as problem:
-                skipped[str(problem)] += 1
+        yield from statement_snippets(body, prelude, skipped, fixtures=fixtures - set(row))
 
 
-def _with_setup(found: Snippet, setup: Sequence[ast.stmt], prelude: Sequence[ast.stmt], fixtures: set[str]) -> Snippet:
+def statement_snippets(
+    body: Sequence[ast.stmt], prelude: Sequence[ast.stmt], skipped: Counter[str], *, fixtures: Collection[str] = ()
+) -> Iterator[Snippet]:
+    """The assertions among some statements that run in order.
+
+    Args:
+        body: The statements.
+        prelude: Those around them, of which an assertion may need some.
+        skipped: Counts assertions that cannot be used, by reason.
+        fixtures: Names whose values come from somewhere else.
+    """
+    for index, statement in enumerate(body):
+        try:
+            found = _convert(statement)
+            if found is not None:
+                setup = [earlier for earlier in body[:index] if not isinstance(earlier, ast.Assert)]
+                yield _with_setup(found, setup, prelude, fixtures)
+        except _Unusable as problem:
+            skipped[str(problem)] += 1
+
+
+def _with_setup(found: Snippet, setup: Sequence[ast.stmt], prelude: Sequence[ast.stmt], fixtures: Collection[str]) -> Snippet:
     own = [setup[index] for index in needed(setup, set().union(*map(names, found.statements)), touching=True)]
     wanted = set[str]().union(*map(names, (*own, *found.statements)))
-    if wanted & fixtures:
+    if wanted.intersection(fixtures):
         raise _Unusable("assert: uses fixtures or self")
     around = [prelude[index] for index in needed(prelude, wanted, touching=False)]
     return replace(found, statements=(*around, *own, *found.statements))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,7 +42,9 @@ class Opened:
     hidden: tuple[Check, ...]
 
 
-def open_target(tree: Tree, target: Target, judge: Judge, skipped: Counter[str], *, max_lines: int) -> Opened:
+def open_target(
+    tree: Tree, target: Target, judge: Judge, skipped: Counter[str], *, max_lines: int, also: Collection[str] = ()
+) -> Opened:
     """Cuts a target's file down to what it needs, keeps the tests that it passes and hides most of them.
 
     A hidden doctest is taken out of its docstring. Where there are assertions to hide, the docstring stays whole.
@@ -53,13 +55,14 @@ def open_target(tree: Tree, target: Target, judge: Judge, skipped: Counter[str],
         judge: Runs the tests.
         skipped: Counts tests that fail with the code as it is.
         max_lines: Length of a file that is still of use.
+        also: Further names at the top of the file that have to stay.
 
     Raises:
         UnusableError: The file cannot be cut down or is too long, no test passes, or its docstring cannot be rewritten.
     """
     checks = (*target.doctests, *target.asserts)
     top = target.name.partition(".")[0]
-    wanted = {top}.union(*(check.names & target.module.names for check in checks))
+    wanted = {top, *also}.union(*(check.names & target.module.names for check in checks))
     of_module = bool(target.doctests) and not target.shown_in
     source = slice_module(tree, target.module, wanted, top, docstring=of_module)
     if source.count("\n") > max_lines:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import sys
 import tokenize
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from slmagent.errors import UsageError
 from slmagent.scenarios.code.snippets import bound
@@ -41,7 +42,7 @@ class Module:
 
     name: str
     """Dotted name below the folder in which the tree's packages lie."""
-    path: Path
+    path: PurePath
     """Below that folder."""
     text: str
     package: str
@@ -147,13 +148,29 @@ def read_tree(path: Path) -> Tree:
     base = path if path.is_dir() else path.parent
     while (base / "__init__.py").is_file():
         base = base.parent
-    tree = Tree({})
-    for file in _files(path):
-        module = _read(file, base, tree.skipped)
-        if module is not None:
-            tree.modules[module.name] = module
+    tree = tree_of((file.relative_to(base), _bytes(file)) for file in _files(path))
     if not tree.modules and not tree.skipped:
         raise UsageError(f"expected a Python file or a folder with Python files, actual {path}: it holds none")
+    return tree
+
+
+def tree_of(files: Iterable[tuple[PurePath, bytes | None]]) -> Tree:
+    """A tree of files that were read already.
+
+    Args:
+        files: Path below the folder in which the packages lie, and what it holds; None when it cannot be read.
+    """
+    tree = Tree({})
+    for path, data in files:
+        if data is None:
+            tree.skipped["file: cannot be read"] += 1
+            continue
+        try:
+            module = _module(_decoded(data), path)
+        except (SyntaxError, UnicodeDecodeError):
+            tree.skipped["file: no Python of this version"] += 1
+        else:
+            tree.modules[module.name] = module
     return tree
 
 
@@ -171,28 +188,19 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _read(file: Path, base: Path, skipped: Counter[str]) -> Module | None:
+def _bytes(file: Path) -> bytes | None:
     try:
-        with tokenize.open(file) as source:  # honours a coding comment
-            text = source.read()
-        return module_of(text, file.relative_to(base))
+        return file.read_bytes()
     except OSError:
-        skipped["file: cannot be read"] += 1
-    except (SyntaxError, UnicodeDecodeError):
-        skipped["file: no Python of this version"] += 1
-    return None
+        return None
 
 
-def module_of(text: str, path: Path) -> Module:
-    """A module from its text.
+def _decoded(data: bytes) -> str:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).read()  # newlines become \n
 
-    Args:
-        text: Source.
-        path: Its file, below the folder in which the packages lie.
 
-    Raises:
-        SyntaxError: It is no Python of this version.
-    """
+def _module(text: str, path: PurePath) -> Module:
     parts = path.with_suffix("").parts
     is_package = parts[-1] == "__init__"
     name = ".".join(parts[:-1] if is_package else parts)

@@ -1,0 +1,1 @@
+"""SLMAgent/CodeAssist: programming tasks with a sandbox behind them."""
