@@ -194,6 +194,16 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
+def open_stdin(text: str) -> None:
+    """Makes descriptor 0 a file with this text, in the working folder but without a name; for whoever calls `execute`."""
+    if not text:
+        return  # what the caller has put there is empty
+    with tempfile.TemporaryFile(dir=os.getcwd()) as file:
+        file.write(text.encode("utf-8", "surrogatepass"))
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+
+
 def _open_streams() -> None:
     """Fresh `sys.stdin`, `sys.stdout` and `sys.stderr` on the descriptors as they are now; lines go out at once, as in a terminal."""
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):

@@ -8,7 +8,6 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -33,6 +32,8 @@ class Setting:
     root: bool
     """Whether the server is root, so that a run without namespaces has to give that up."""
     policy: child.Policy | None
+    own_modules: tuple[str, ...]
+    """Names of our modules, which a program should not find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +46,31 @@ class Channels:
     stderr: int
     answers: int
     report: int
-    """Written by the first process alone: JSON with `status` (as of `os.wait`), or `error` when the sandbox failed."""
+    """Written by the first process alone: the program's status, as of `os.wait`, in decimals."""
 
 
 def first_process(setting: Setting, channels: Channels, limits: dict[str, Any]) -> NoReturn:
-    """Prepares what the program will live in, starts it, waits for it, and ends all that is left of it."""
-    report: dict[str, Any]
-    try:
-        _keep_only(setting.processes, *(getattr(channels, name) for name in Channels.__slots__))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.setsid()
-        if setting.own_namespaces:
-            namespaces.furnish(setting.processes, limits["file_mb"])
-        else:
-            os.chdir(limits["folder"])
-            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-            if setting.root:
-                namespaces.give_up_root()
-        syscalls.drop_capabilities()
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        os.close(setting.processes)
-        program = os.fork()
-        if program == 0:
-            _program(setting, channels, limits)
-        os.close(channels.stdout)
-        os.close(channels.stderr)
-        os.close(channels.answers)
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-        report = {"status": _wait(program)}
-        if setting.own_namespaces:
-            _end_all()
-    except BaseException as problem:
-        report = {"error": f"{type(problem).__name__}: {problem}"}
-    os.write(channels.report, json.dumps(report).encode())
+    """Starts the program, waits for it, and ends all that is left of it.
+
+    It does as little as it can, since every page that it touches is copied; so it is cloned without Python's own work
+    after a fork, and the program's process prepares the namespaces that both live in.
+    """
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if not setting.own_namespaces:
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+    program = syscalls.clone(0)
+    if program == 0:
+        syscalls.after_clone()
+        _program(setting, channels, limits)
+    _keep_only(channels.report)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    while True:
+        pid, status = os.wait()
+        if pid == program:
+            break
+    os.write(channels.report, b"%d" % status)
+    if setting.own_namespaces:
+        _end_all()
     os._exit(0)
 
 
@@ -90,19 +83,12 @@ def _keep_only(*descriptors: int) -> None:
     os.closerange(last + 1, 2**31 - 1)
 
 
-def _wait(program: int) -> int:
-    while True:
-        pid, status = os.waitpid(-1, 0)
-        if pid == program:
-            return status
-
-
 def _end_all() -> None:
     """Kills what the program left behind, so that its use is counted before the namespace goes."""
     try:
         while True:
             os.kill(-1, signal.SIGKILL)
-            os.waitpid(-1, 0)
+            os.wait()
     except (ProcessLookupError, ChildProcessError):
         return
 
@@ -110,21 +96,20 @@ def _end_all() -> None:
 def _program(setting: Setting, channels: Channels, limits: dict[str, Any]) -> NoReturn:
     code = 1
     try:
-        os.close(channels.report)
+        _keep_only(setting.processes, channels.request, channels.stdout, channels.stderr, channels.answers)
+        os.setsid()
+        _confine(setting, limits)
+        os.close(setting.processes)
         request = json.loads(os.pread(channels.request, os.fstat(channels.request).st_size, 0))
         os.close(channels.request)
-        with tempfile.TemporaryFile(dir=".") as stdin:
-            stdin.write(request["stdin"].encode("utf-8", "surrogatepass"))
-            stdin.seek(0)
-            os.dup2(stdin.fileno(), 0)
+        child.open_stdin(request["stdin"])
         os.dup2(channels.stdout, 1)
         os.dup2(channels.stderr, 2)
         os.close(channels.stdout)
         os.close(channels.stderr)
-        os.setpgid(0, 0)
-        _forget_ourselves()
+        for name in setting.own_modules:  # the module table is as in an interpreter of one's own
+            del sys.modules[name]
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _limit(setting, limits)
         if setting.seccomp is not None:
             setting.seccomp.install()
     except BaseException as problem:
@@ -137,10 +122,16 @@ def _program(setting: Setting, channels: Channels, limits: dict[str, Any]) -> No
     os._exit(1)
 
 
-def _forget_ourselves() -> None:
-    """Leaves nothing in the module table but the standard library, as in an interpreter of one's own."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "slmagent"]:
-        del sys.modules[name]
+def _confine(setting: Setting, limits: dict[str, Any]) -> None:
+    """Everything but the system-call filter."""
+    if setting.own_namespaces:
+        namespaces.furnish(setting.processes, limits["file_mb"])
+    else:
+        os.chdir(limits["folder"])
+        if setting.root:
+            namespaces.give_up_root()
+    syscalls.drop_capabilities()
+    _limit(setting, limits)
 
 
 def _limit(setting: Setting, limits: dict[str, Any]) -> None:

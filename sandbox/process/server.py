@@ -115,7 +115,7 @@ class Server:
             if self._setting.root:
                 os.chown(limits["folder"], namespaces.NOBODY, namespaces.NOBODY)
         try:
-            pid = syscalls.fork_into(namespaces.RUN_NAMESPACES if own else 0)
+            pid = syscalls.clone(namespaces.RUN_NAMESPACES if own else 0)
         except OSError:
             os.close(report)
             os.close(writable)
@@ -148,18 +148,18 @@ class Server:
         if not self._setting.own_namespaces:
             _end_rest(run, self._runs)
         _, _, used = os.wait4(run.pid, 0)
-        text = os.read(run.report, 65536)
+        text = os.read(run.report, 32)
         os.close(run.report)
         if not self._setting.own_namespaces:
             shutil.rmtree(run.limits["folder"], ignore_errors=True)
         report = {
-            "status": None,
+            "status": int(text) if text else None,
             "reason": run.reason,
             "cpu": max(used.ru_utime + used.ru_stime, run.usage.cpu_seconds),
             "peak": max(used.ru_maxrss * 1024, run.usage.peak_bytes),
             "wall": time.monotonic() - run.started,
         }
-        _tell(run.done, report | (json.loads(text) if text else {}))
+        _tell(run.done, report)
 
 
 def _past_limit(run: Run, now: float) -> str | None:
@@ -234,6 +234,7 @@ def prepare(config: dict[str, Any]) -> tuple[runner.Setting, dict[str, str]]:
         processes=processes,
         root=root and not own,
         policy=child.load_policy(config["policy"]),
+        own_modules=tuple(name for name in sys.modules if name.partition(".")[0] == "slmagent"),
     )
     return setting, layers
 

@@ -9,7 +9,6 @@ from typing import Any
 
 # Keeps the GIL during a call: the process that calls has one thread, and a clone must not return without it.
 LIBC = ctypes.PyDLL(None, use_errno=True)
-API = ctypes.pythonapi
 
 X86 = platform.machine() == "x86_64"
 SYS_CLONE = 56 if X86 else 220
@@ -53,22 +52,18 @@ def unshare(flags: int) -> None:
     checked(LIBC.unshare(flags), "unshare")
 
 
-def fork_into(flags: int) -> int:
-    """Forks like `os.fork`, the child in new namespaces; of a process with one thread.
+def clone(flags: int) -> int:
+    """Forks, the child in new namespaces, without Python's own work before and after; of a process with one thread.
 
     Returns:
-        The child's process id, 0 in the child.
+        The child's process id, 0 in the child; the child calls `after_clone` before it does more than a few calls.
     """
-    API.PyOS_BeforeFork()
-    pid = LIBC.syscall(SYS_CLONE, ctypes.c_ulong(flags | SIGCHLD), None, None, None, None)
-    if pid == 0:
-        API.PyOS_AfterFork_Child()
-        return 0
-    number = ctypes.get_errno()
-    API.PyOS_AfterFork_Parent()
-    if pid < 0:
-        raise OSError(number, f"clone: {os.strerror(number)}")
-    return pid
+    return checked(LIBC.syscall(SYS_CLONE, ctypes.c_ulong(flags | SIGCHLD), None, None, None, None), "clone")
+
+
+def after_clone() -> None:
+    """What `os.fork` does in a child: renews locks, seeds and the like."""
+    ctypes.pythonapi.PyOS_AfterFork_Child()
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
