@@ -45,20 +45,21 @@ def test_mining_a_tree(pack: Path, box: Sandbox) -> None:
     names = [task.name for task in tasks]
     assert names == [
         "pack.measures.mean-body",
-        "pack.measures.mean-line-21",
-        "pack.measures.mean-line-20",
+        "pack.measures.mean-line-11",
+        "pack.measures.mean-line-10",
         "pack.measures.spread-body",
         "pack.measures.spread-line-2",
         "pack.measures.spread-line-1",
+        "pack.measures.Counter.__init__-method",
         "pack.measures.Counter.add-method",
         "pack.measures.Counter.add-line-3",
         "pack.measures.Counter.add-line-2",
         "pack.measures.Counter.most-method",
         "pack.measures.Counter.most-line-2",
     ]
-    assert (summary.files, summary.functions, summary.tested) == (4, 8, 6)
-    assert summary.tasks == {"body": 2, "method": 2, "line": 7}
-    assert summary.candidates == {"body": 3, "method": 2, "line": 7}
+    assert (summary.files, summary.functions, summary.tested) == (4, 8, 7)
+    assert summary.tasks == {"body": 2, "method": 3, "line": 7}
+    assert summary.candidates == {"body": 3, "method": 3, "line": 7}
     assert summary.skipped["task: an empty hole passes"] == 1  # `nothing` returns what an empty body returns
     assert summary.skipped["file: needs a package that does not come with Python"] == 1
     for task in tasks:
@@ -92,13 +93,14 @@ def test_what_is_there_is_not_tried_again(pack: Path, box: Sandbox) -> None:
 
 def test_verification_finds_what_is_wrong(box: Sandbox) -> None:
     def task(reference: str, check: Check, broken: str = "") -> CodeTask:
-        return CodeTask("t", "body", "t.py", "import random\ndef f():\n    ", reference, "\n", "?", (check,), broken=broken)
+        before = "import time\ndef f():\n    "
+        return CodeTask("t", "body", "t.py", before, "\n", reference, "?", (check,), broken=broken)
 
     one = Check("f()", "value", "1")
     assert verify(task("return 1", one), box) == []
     assert verify(task("return 2", one), box) == ["the reference fails: 'f()' gave 2, expected value '1'"]
     assert verify(task("return", Check("f()", "value", "None")), box)[0].startswith("an empty hole passes")
-    assert verify(task("return random.random()", Check("f()", "value", "0.5", 1.0)), box)[0].startswith("two runs differ")
+    assert verify(task("return time.time_ns() % 1000 / 1000", Check("f()", "value", "0.5", 1.0)), box)[0].startswith("two runs differ")
     assert verify(task("return 1", one, broken="return 2 - 1"), box)[0].startswith("the broken body passes")
     assert verify(task("while True: pass", one), box)[0].startswith("the reference fails: cpu_limit")
 
@@ -121,10 +123,11 @@ def test_mine_then_verify(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "1 of 1" in shown  # `spread` has no tests below this path
     assert {task.name for task in load_tasks(file)} == {
         "pack.measures.mean-body",
+        "pack.measures.Counter.__init__-method",
         "pack.measures.Counter.add-method",
         "pack.measures.Counter.most-method",
     }
-    assert "3 of 3 tasks are sound" in slmagent(capsys, "scenarios", "verify", str(file))
+    assert "4 of 4 tasks are sound" in slmagent(capsys, "scenarios", "verify", str(file))
     file.write_text(file.read_text().replace("count = len(values)", "count = 7"))
     assert "mean-body: the reference fails" in slmagent(capsys, "scenarios", "verify", str(file), code=1)
 

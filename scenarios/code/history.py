@@ -106,7 +106,7 @@ def _task(tree: Tree, target: Target, edit: Edit, judge: Judge, summary: Summary
         reference=hole.reference,
         after=hole.after,
         request=f"`{target.name}` fails its tests. Repair its body.",
-        checks=opened.hidden,
+        checks=(*opened.shown, *opened.hidden),  # the fault may show in the shown ones alone
         examples=opened.shown,
         broken=edit.old_body,
     )
