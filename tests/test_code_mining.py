@@ -13,6 +13,7 @@ from slmagent.cli import main
 from slmagent.cli.scenarios import SandboxJudge
 from slmagent.envs.code_assist.verification import verify
 from slmagent.sandbox.base import Sandbox
+from slmagent.sandbox.limits import Limits
 from slmagent.scenarios.code.loaders import load_tasks
 from slmagent.scenarios.code.mining import mine
 from slmagent.scenarios.code.records import Check, CodeTask
@@ -100,9 +101,11 @@ def test_verification_finds_what_is_wrong(box: Sandbox) -> None:
     assert verify(task("return 1", one), box) == []
     assert verify(task("return 2", one), box) == ["the reference fails: 'f()' gave 2, expected value '1'"]
     assert verify(task("return", Check("f()", "value", "None")), box)[0].startswith("an empty hole passes")
-    assert verify(task("return time.time_ns() % 1000 / 1000", Check("f()", "value", "0.5", 1.0)), box)[0].startswith("two runs differ")
+    assert verify(task("return time.time_ns() % 1000 / 1000", Check("f()", "value", "0.5", 1.0)), box)[0].startswith(
+        "two runs differ"
+    )
     assert verify(task("return 1", one, broken="return 2 - 1"), box)[0].startswith("the broken body passes")
-    assert verify(task("while True: pass", one), box)[0].startswith("the reference fails: cpu_limit")
+    assert verify(task("while True: pass", one), box, Limits(cpu_seconds=0.2))[0].startswith("the reference fails: cpu_limit")
 
 
 # ---- the command line -----------------------------------------------------------------------------------------------

@@ -164,5 +164,6 @@ def about(name: str, checks: Iterable[FoundCheck]) -> list[FoundCheck]:
     Operators and other special methods are never mentioned by name: there every test counts that mentions the class.
     """
     owner, _, last = name.rpartition(".")
-    wanted = {last} if not owner else {owner} if last.startswith("__") else {owner, last}
+    special = last.startswith("__") and last.endswith("__")
+    wanted = {last} if not owner else {owner} if special else {owner, last}
     return [check for check in checks if wanted <= check.names][:_MOST_CHECKS]

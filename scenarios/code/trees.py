@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from slmagent.errors import UsageError
 from slmagent.scenarios.code.snippets import bound
 
-_SKIPPED_FOLDERS = {"__pycache__", "site-packages", "node_modules"}
+_SKIPPED_FOLDERS = {"__pycache__", "site-packages", "dist-packages", "node_modules"}
 _MOST_HOPS = 5
 """Re-exports to follow from one module to the next."""
 
