@@ -84,7 +84,6 @@ def main(experiment: Experiment) -> None:
     requests, folder = experiment.requests(), experiment.folder
     runs["expert"] = [agent_episodes(folder / "expert.jsonl", ExpertAgent, requests)]
     runs["do-nothing"] = [agent_episodes(folder / "do-nothing.jsonl", lambda _: ConstantAgent(""), requests)]
-    runs["untrained"] = [_play(folder / "untrained.jsonl", base, experiment)]
     for seed in range(experiment.seeds):
         of_seed = folder / f"seed-{seed}"
         models, taken = _train(experiment, base, of_seed, seed)
@@ -92,6 +91,8 @@ def main(experiment: Experiment) -> None:
         for label, model in models.items():
             runs.setdefault(label, []).append(_play(of_seed / f"{_slug(label)}.jsonl", model, experiment))
         _save(experiment, runs, seconds)
+    runs["untrained"] = [_play(folder / "untrained.jsonl", base, experiment)]  # last: it talks most and tells least
+    _save(experiment, runs, seconds)
 
 
 def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple[dict[str, Path], float]:
