@@ -54,13 +54,16 @@ def stand_alone(tree: Tree, home: Module, tested: Module, snippet: Snippet) -> F
         UnusableError: It needs another module that does not come with Python.
     """
     own: dict[str, ast.expr] = {}
+    mentions = mentioned(snippet.statements)
+    if home is tested:  # doctests often use their own module as if it had been imported
+        own = {f"{home.path.stem}.{name}": ast.Name(name, ast.Load()) for name in home.names & mentions}
     imports: list[ast.Import | ast.ImportFrom] = []
     rest: list[ast.stmt] = []
     for statement in snippet.statements:
         if not isinstance(statement, (ast.Import, ast.ImportFrom)):
             rest.append(copy.deepcopy(statement))
             continue
-        own |= _brought(tree, home, tested, statement)
+        own |= _brought(tree, home, tested, statement, mentions)
         if tree.find(home.absolute(statement) if isinstance(statement, ast.ImportFrom) else "") is not tested:
             imports.append(statement)
     rest = [Substitution(own).visit(statement) for statement in rest]
@@ -70,17 +73,16 @@ def stand_alone(tree: Tree, home: Module, tested: Module, snippet: Snippet) -> F
     return FoundCheck(check, names, snippet.place)
 
 
-def _brought(tree: Tree, home: Module, tested: Module, statement: ast.stmt) -> dict[str, ast.expr]:
-    """What an import statement brings of a module, as that module's own names."""
+def _brought(tree: Tree, home: Module, tested: Module, statement: ast.stmt, mentions: frozenset[str]) -> dict[str, ast.expr]:
+    """What an import statement brings of a module, as that module's own names, as far as they are mentioned."""
     own: dict[str, ast.expr] = {}
     for alias, module, name in tree.offered(statement, home):
         if name and module is tested:
             own[alias] = ast.Name(name, ast.Load())
         elif not name:
-            for inner in module.names:
-                origin = tree.origin(module.name, inner)
-                if origin is not None and origin[0] is tested:
-                    own[f"{alias}.{inner}"] = ast.Name(origin[1], ast.Load())
+            for inner, original in tree.handed_on(module, tested).items():
+                if inner in mentions:
+                    own[f"{alias}.{inner}"] = ast.Name(original, ast.Load())
     return own
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,10 +41,12 @@ def lines_of(source: str) -> list[str]:
     return io.StringIO(source).readlines()
 
 
-def names(node: ast.AST) -> set[str]:
+@functools.lru_cache(maxsize=8192)  # asked again for each of the tests of one file
+def names(node: ast.AST) -> frozenset[str]:
     """All names in a piece of code, whatever is done to them."""
-    found = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    return found.union(*(part.names for part in ast.walk(node) if isinstance(part, ast.Global)))
+    parts = list(ast.walk(node))
+    found = {part.id for part in parts if isinstance(part, ast.Name)}
+    return frozenset(found.union(*(part.names for part in parts if isinstance(part, ast.Global))))
 
 
 def mentioned(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -63,7 +66,8 @@ def _own(statement: ast.stmt) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def bound(statement: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=8192)
+def bound(statement: ast.stmt) -> frozenset[str]:
     """The names that a statement gives a value, blocks inside it included."""
     found: set[str] = set()
     for node in _own(statement):
@@ -73,7 +77,7 @@ def bound(statement: ast.stmt) -> set[str]:
             found |= {alias.asname or alias.name.partition(".")[0] for alias in node.names} - {"*"}
         elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             found.add(node.id)
-    return found
+    return frozenset(found)
 
 
 def changed(statement: ast.stmt) -> set[str]:
@@ -105,13 +109,15 @@ def needed(statements: Sequence[ast.stmt], wanted: set[str], *, touching: bool) 
         Their indexes, in order.
     """
     fixed = (*_SCOPES, ast.Import, ast.ImportFrom)
-    variables = set().union(*(bound(statement) for statement in statements if not isinstance(statement, fixed)))
+    variables = set[str]().union(
+        *(bound(statement) for statement in statements if touching and not isinstance(statement, fixed))
+    )
     wanted, kept = set(wanted), []
     for index in reversed(range(len(statements))):
-        mentions = names(statements[index])
-        if bound(statements[index]) & wanted or (touching and mentions & wanted & variables):
+        statement = statements[index]
+        if bound(statement) & wanted or (touching and names(statement) & wanted & variables):
             kept.append(index)
-            wanted |= mentions
+            wanted |= names(statement)
     return kept[::-1]
 
 

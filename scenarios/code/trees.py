@@ -75,6 +75,7 @@ class Tree:
     modules: dict[str, Module]
     skipped: Counter[str] = field(default_factory=Counter)
     """Files left out, by reason."""
+    _handed_on: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict, repr=False)
 
     def find(self, dotted: str) -> Module | None:
         """The module of a full name, or the only one whose name ends with it; None when it is none of the tree's."""
@@ -104,6 +105,14 @@ class Tree:
                 return (module, name) if name in module.names else None
             dotted, name = module.origins[name]
         return None
+
+    def handed_on(self, module: Module, tested: Module) -> dict[str, str]:
+        """The names of one module that were defined in another (or in itself), with their names there."""
+        key = module.name, tested.name
+        if key not in self._handed_on:
+            origins = ((name, self.origin(module.name, name)) for name in module.names)
+            self._handed_on[key] = {name: there[1] for name, there in origins if there is not None and there[0] is tested}
+        return self._handed_on[key]
 
     def offered(self, node: ast.stmt, home: Module) -> Iterator[tuple[str, Module, str]]:
         """What an import statement makes available of the tree.
