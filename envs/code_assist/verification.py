@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
+from slmagent.errors import SlmagentError
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
@@ -23,6 +25,18 @@ def case_of(check: Check) -> Case:
     return Case(check.code, raises=check.expect)
 
 
+def run_checks(sandbox: Sandbox, program: str, checks: Sequence[Check], limits: Limits | None = None) -> ExecResult:
+    """Runs a program and its checks.
+
+    Raises:
+        SlmagentError: The sandbox failed, which says nothing about the program.
+    """
+    result = sandbox.run(program, [case_of(check) for check in checks], limits=limits)
+    if result.status == "sandbox_error":
+        raise SlmagentError(f"the sandbox failed: {result.error.message if result.error else 'no message'}")
+    return result
+
+
 def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> list[str]:
     """Tries a task out: the reference passes all checks, twice with the same answers; an empty hole and, where there is one,
     the broken body do not pass.
@@ -34,6 +48,9 @@ def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> li
 
     Returns:
         What is wrong, as texts of the form `kind: particulars`; nothing when the task can be used.
+
+    Raises:
+        SlmagentError: The sandbox failed.
     """
     if task.kind == "explain":
         return [] if task.names else ["nothing to name: an explanation has no word to be judged by"]
@@ -42,7 +59,7 @@ def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> li
     checks = (*task.examples, *task.checks)
 
     def run(filling: str, tested: tuple[Check, ...]) -> ExecResult:
-        return sandbox.run(f"{task.before}{filling}{task.after}", [case_of(check) for check in tested], limits=limits)
+        return run_checks(sandbox, f"{task.before}{filling}{task.after}", tested, limits)
 
     first = run(task.reference, checks)
     if not first.passed:
