@@ -24,7 +24,7 @@ OPAQUE = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType
 FORBIDDEN_FUNCTIONS = frozenset(
     getattr(builtins, name) for name in names.REFUSED_BUILTINS if isinstance(getattr(builtins, name, None), types.BuiltinFunctionType)
 )
-WRITABLE_KINDS = (decimal.Context, textwrap.TextWrapper)
+WRITABLE_KINDS = (decimal.Context, textwrap.TextWrapper, types.SimpleNamespace)
 """Library objects that are made to be set up by assigning their attributes."""
 _METHODS = (types.BuiltinFunctionType, types.MethodDescriptorType)
 _ALIASES = (types.GenericAlias, type(typing.List), type(typing.List[int]))  # noqa: UP006

@@ -39,6 +39,7 @@ PARTS = {
     "types": ["MappingProxyType", "NoneType", "SimpleNamespace"],
     "urllib.parse": ["parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin", "urlparse"]
     + ["urlsplit", "urlunparse"],
+    "warnings": ["warn"],
     "weakref": ["WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "ref"],
 }
 """Modules of which only these names are handed out."""

@@ -8,18 +8,19 @@ ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divm
 METHODS = (
     "init new post_init repr str bytes format hash bool int float complex index round trunc floor ceil sizeof dir "
     "eq ne lt le gt ge len length_hint contains iter next reversed getitem setitem delitem missing call enter exit "
-    "neg pos abs invert copy deepcopy getattr setattr delattr set_name init_subclass class_getitem fspath del get set delete"
+    "neg pos abs invert copy deepcopy reduce reduce_ex getstate setstate getnewargs getattr setattr delattr set_name init_subclass class_getitem fspath del get set delete"
 ).split()
 DEFINABLE = frozenset(
     [f"__{name}__" for name in METHODS] + [f"__{side}{name}__" for side in ("", "r", "i") for name in ARITHMETIC]
 )
 """Special methods a class may have. Left out are those by which the interpreter or the library trusts an object about
-itself: `__getattribute__`, `__class__`, `__reduce__`, `__prepare__`, `__mro_entries__`, `__instancecheck__`, ..."""
+itself: `__getattribute__`, `__class__`, `__prepare__`, `__mro_entries__`, `__instancecheck__`, ..."""
 
 BINDABLE = DEFINABLE | {"__slots__", "__all__", "__author__", "__version__", "__doc__"}
 """Special names that may be assigned to as variables, in a class or outside."""
 
-READABLE = (DEFINABLE - {"__get__", "__set__", "__delete__", "__del__", "__setattr__", "__delattr__"}) | {
+_ONLY_DEFINABLE = "__get__ __set__ __delete__ __del__ __setattr__ __delattr__ __reduce__ __reduce_ex__ __getstate__ __setstate__".split()
+READABLE = DEFINABLE.difference(_ONLY_DEFINABLE) | {
     "__name__",
     "__qualname__",
     "__doc__",
@@ -79,8 +80,8 @@ REFUSED_BUILTINS = {
 
 
 def is_special(name: str) -> bool:
-    """Whether a name has two underscores at both ends."""
-    return name.startswith("__") and name.endswith("__")
+    """Whether a name has two underscores at both ends and something between."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
 def is_plain(name: str) -> bool:
