@@ -1,0 +1,1 @@
+"""The `process` backend: a warm fork-server, kernel namespaces, a system-call filter, resource limits."""

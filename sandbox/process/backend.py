@@ -1,0 +1,148 @@
+"""The `process` backend."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from slmagent.errors import SlmagentError
+from slmagent.sandbox.base import Requirement, Sandbox
+from slmagent.sandbox.cases import Case
+from slmagent.sandbox.limits import Limits
+from slmagent.sandbox.outcome import Ending, assemble
+from slmagent.sandbox.process.client import ForkServer, Output, ServerGone
+from slmagent.sandbox.result import ExecResult
+from slmagent.sandbox.streams import HeadAndTail
+
+
+class SandboxError(SlmagentError):
+    """A sandbox that cannot be had on this machine, or not as strong as it was asked for."""
+
+
+class ProcessSandbox(Sandbox):
+    """Runs each program in a fresh fork of a warm interpreter, inside kernel namespaces of its own where there are any.
+
+    The fork-server starts with the first run, one for each process that uses this object: after a fork, the child gets
+    its own. What a layer means stands in the docstring of `slmagent.sandbox`.
+    """
+
+    name = "process"
+
+    def __init__(
+        self, *, require: Requirement | None = None, policy: str | None = None, folders: Sequence[str] = ()
+    ) -> None:
+        """Prepares; starts nothing yet, unless a requirement has to be checked.
+
+        Args:
+            require: The least that must hold.
+            policy: `module:attribute` of a policy that every program has to pass, see `child.Policy`.
+            folders: Where modules that the policy needs can be imported from.
+
+        Raises:
+            SandboxError: This machine does not grant what is required.
+        """
+        self._policy = policy
+        self._folders = tuple(folders)
+        self._server: ForkServer | None = None
+        self._starting = threading.Lock()
+        self._owner = os.getpid()
+        if require == "container":
+            raise SandboxError("the process backend is no container; use make('docker')")
+        if require == "namespaces":
+            missing = [f"{name}: {state}" for name, state in self.layers().items() if state != "ok"]
+            if missing:
+                self.close()
+                raise SandboxError(
+                    f"this machine does not grant the namespaces that are required ({'; '.join(missing)});"
+                    " allow user namespaces, run as root, or use make('docker')"
+                )
+
+    def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
+        """See `Sandbox.run`."""
+        limits = limits or Limits()
+        cases = tuple(tests or ())
+        request = {"code": code, "tests": [case.code for case in cases], "stdin": stdin}
+        layers: dict[str, str] = {}
+        failure = ""
+        for _ in range(2):  # a server that was killed from outside is started again, once
+            try:
+                server = self._running_server()
+                layers = server.layers
+                output = server.run(request, limits)
+            except ServerGone as problem:
+                failure = str(problem)
+                continue
+            return assemble(
+                _ending(output), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers
+            )
+        empty = HeadAndTail(1)
+        return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
+
+    def layers(self) -> dict[str, str]:
+        """See `Sandbox.layers`."""
+        try:
+            return dict(self._running_server().layers)
+        except ServerGone as problem:
+            return {"limits": str(problem)}
+
+    def close(self) -> None:
+        """See `Sandbox.close`."""
+        with self._lock():
+            if self._server is not None:
+                self._server.end()
+            self._server = None
+
+    def _lock(self) -> threading.Lock:
+        if self._owner != os.getpid():  # a fork may have copied the lock while another thread held it
+            self._owner = os.getpid()
+            self._starting = threading.Lock()
+            self._server = None
+        return self._starting
+
+    def _running_server(self) -> ForkServer:
+        with self._lock():
+            if self._server is None or not self._server.alive():
+                if self._server is not None:
+                    self._server.end()
+                self._server = self._start()
+            return self._server
+
+    def _start(self) -> ForkServer:
+        try:
+            server = ForkServer(namespaces=True, policy=self._policy, folders=self._folders)
+            problem = _fault(server)
+        except ServerGone as gone:
+            problem = str(gone)
+        else:
+            if problem is None:
+                return server
+            server.end()
+        return ForkServer(namespaces=False, reason=problem, policy=self._policy, folders=self._folders)
+
+
+def _fault(server: ForkServer) -> str | None:
+    """What keeps a control program from running as it should, or None."""
+    output = server.run({"code": "print(6 * 7)", "tests": [], "stdin": ""}, Limits())
+    ending = _ending(output)
+    if ending.failure is None and ending.exit_code == 0 and output.stdout.text("")[0] == "42\n":
+        return None
+    return ending.failure or f"a control program did not run: {output.answers.decode('utf-8', 'replace')[:300]}"
+
+
+def _ending(output: Output) -> Ending:
+    report = output.report
+    status = report.get("status")
+    limit = report.get("reason")
+    failure = report.get("error")
+    if failure is None and limit is None and status is None:
+        failure = "the first process of the run ended without a report"
+    return Ending(
+        exit_code=None if status is None or limit else os.waitstatus_to_exitcode(status),
+        limit=limit,
+        failure=None if limit else failure,
+        wall_seconds=report.get("wall", 0.0),
+        cpu_seconds=report.get("cpu", 0.0),
+        peak_memory_mb=report.get("peak", 0) / 2**20,
+    )
