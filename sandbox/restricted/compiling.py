@@ -52,15 +52,8 @@ def _import(name: str, _globals: Any = None, _locals: Any = None, wanted: Any = 
     return _MODULES[name if wanted else name.partition(".")[0]]
 
 
-def compile_program(source: str, file: str) -> tuple[types.CodeType, dict[str, Any]]:
-    """Checks and compiles a program: a policy for `child.execute`.
-
-    Args:
-        source: Python source.
-        file: Its path, for tracebacks.
-
-    Returns:
-        The code, and what its namespace holds at first. As a side effect the library of this process is hardened.
+def check(source: str, file: str) -> types.CodeType:
+    """Checks and compiles a program; runs nothing of it and changes nothing.
 
     Raises:
         Rejected: The program is refused, or cannot be compiled.
@@ -72,15 +65,25 @@ def compile_program(source: str, file: str) -> tuple[types.CodeType, dict[str, A
         policy = Policy(tree)
         policy.visit(tree)
         if policy.found:
-            reasons = list(dict.fromkeys(sorted(policy.found)))
+            reasons = sorted(set(policy.found))
             raise Rejected("\n".join(f"line {line}: {text}" for line, text in reasons[:MAX_REASONS]), reasons[0][0])
-        code = compile(tree, file, "exec", dont_inherit=True)
+        return compile(tree, file, "exec", dont_inherit=True)
     except SyntaxError as problem:
-        raise Rejected(f"line {problem.lineno}: syntax error: {problem.msg}", problem.lineno) from None
+        where = f"line {problem.lineno}: " if problem.lineno else ""
+        raise Rejected(f"{where}syntax error: {problem.msg}", problem.lineno) from None
     except (RecursionError, MemoryError):
-        raise Rejected("the program is nested too deeply; use intermediate variables") from None
-    except ValueError as problem:  # null bytes, lone surrogates
+        raise Rejected("the program is nested too deeply; put parts of it into variables or functions") from None
+    except ValueError as problem:  # a lone surrogate
         raise Rejected(f"the program is no text that can be compiled: {problem}") from None
+
+
+def compile_program(source: str, file: str) -> tuple[types.CodeType, dict[str, Any]]:
+    """A policy for `child.execute`: `check`, and the names a program starts with. Hardens the library of this process.
+
+    Raises:
+        Rejected: As `check` does.
+    """
+    code = check(source, file)
     library.harden()
     special = {"__build_class__": guards.class_builder(lambda obj: id(obj) in _BASES), "__import__": _import}
     return code, {"__name__": "__main__", "__builtins__": _BUILTINS | special | {READ: guards.read, WRITE: guards.write}}

@@ -60,7 +60,7 @@ def _check_private(obj: Any, name: str) -> None:
     elif not is_own(obj):
         raise _refuse(obj, name, "names that start with an underscore are private to what the program defines itself")
     else:
-        mro = obj.__mro__ if issubclass(kind, type) else kind.__mro__
+        mro = (*obj.__mro__, *kind.__mro__) if issubclass(kind, type) else kind.__mro__
     holder = next((cls for cls in mro if name in cls.__dict__), None)
     if holder is not None and not is_own_class(holder):
         raise _refuse(obj, name, f"it is private to {holder.__name__}")
@@ -149,7 +149,7 @@ def checked_name(name: object) -> str:
 def _check_fields(text: str) -> None:
     for _, field, spec, _ in string.Formatter().parse(text):
         for attribute in re.findall(r"\.([^.\[]*)", field or ""):
-            if attribute.startswith("_") or attribute in names.INSPECTING:
+            if not names.is_plain(attribute):
                 raise _refuse(text, attribute, "format strings read public attributes only")
         if spec:
             _check_fields(spec)
@@ -237,11 +237,11 @@ def class_builder(is_exposed: Callable[[Any], bool]) -> Callable[..., Any]:
         for base in bases:
             if base is Type:
                 raise TypeError(f"class {name}: metaclasses are not allowed; use a class decorator or __init_subclass__")
-            if isinstance(base, type) and issubclass(base, BaseExceptionGroup):
-                raise TypeError(f"class {name}: subclasses of exception groups are not allowed; raise ExceptionGroup itself")
             origin = base.__origin__ if type(base) in _ALIASES else base
-            kind = issubclass(type(origin), type)
-            if not (is_exposed(origin) or kind and is_own_class(origin)) or kind and issubclass(origin, type):
+            is_class = issubclass(type(origin), type)
+            if is_class and issubclass(origin, BaseExceptionGroup):
+                raise TypeError(f"class {name}: subclasses of exception groups are not allowed; raise ExceptionGroup itself")
+            if not (is_exposed(origin) or (is_class and is_own_class(origin))) or (is_class and issubclass(origin, type)):
                 raise TypeError(f"class {name}: {base!r} is not allowed as base class")
         metaclass = options.pop("metaclass", None)
         if metaclass is ABC_META:

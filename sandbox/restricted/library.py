@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import enum
 import functools
 import sys
 import types
@@ -83,7 +84,8 @@ def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
     """`functools.update_wrapper` for functions of the program; which attributes to copy cannot be chosen."""
     if not is_own(wrapper):
         raise TypeError("update_wrapper changes functions of the program only")
-    return functools.update_wrapper(wrapper, wrapped, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    updated = ("__dict__",) if is_own(wrapped) else ()  # a dictionary of the library may hold anything
+    return functools.update_wrapper(wrapper, wrapped, ("__module__", "__name__", "__qualname__", "__doc__"), updated)
 
 
 def wraps(wrapped: Any) -> Callable[[Any], Any]:
@@ -195,6 +197,14 @@ def harden() -> None:
             raise TypeError(f"cannot copy '{type(x).__name__}' object: its state sets special attributes")
         return reconstruct(x, memo, function, args, state, *rest, **options)
 
+    create = enum.EnumType._create_  # type: ignore[attr-defined]
+
+    def guarded_create(cls: Any, *args: Any, **options: Any) -> Any:
+        if options.get("type") not in (None, int, str, float, bytes):
+            raise TypeError("type has to be int, str, float or bytes; write the enumeration as a class")
+        return create(cls, *args, **options)
+
+    enum.EnumType._create_ = guarded_create  # type: ignore[attr-defined]
     copy._reconstruct = guarded  # type: ignore[attr-defined]
     typing.get_type_hints = get_type_hints  # type: ignore[assignment]
 

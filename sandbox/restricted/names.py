@@ -19,7 +19,8 @@ itself: `__getattribute__`, `__class__`, `__prepare__`, `__mro_entries__`, `__in
 BINDABLE = DEFINABLE | {"__slots__", "__all__", "__author__", "__version__", "__doc__"}
 """Special names that may be assigned to as variables, in a class or outside."""
 
-_ONLY_DEFINABLE = "__get__ __set__ __delete__ __del__ __setattr__ __delattr__ __reduce__ __reduce_ex__ __getstate__ __setstate__".split()
+_ONLY_DEFINABLE = """__get__ __set__ __delete__ __del__ __getattr__ __setattr__ __delattr__ __set_name__ __class_getitem__
+__reduce__ __reduce_ex__ __getstate__ __setstate__""".split()
 READABLE = DEFINABLE.difference(_ONLY_DEFINABLE) | {
     "__name__",
     "__qualname__",
@@ -39,7 +40,7 @@ GUARDED = frozenset(
 )
 """Special attributes with a rule of their own in `guards`."""
 
-WRITABLE = frozenset(["__name__", "__qualname__", "__doc__"])
+WRITABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__"}
 """Special attributes that may be assigned to, on what the program defines."""
 
 INSPECTING = frozenset(

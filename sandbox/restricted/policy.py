@@ -46,7 +46,7 @@ class Policy(RestrictingNodeTransformer):
     def _contents(self, node: Any) -> Any:
         return self.node_contents_visit(node)
 
-    visit_Module = visit_AugAssign = visit_Call = visit_Subscript = visit_Lambda = _contents
+    visit_Module = visit_Call = visit_Subscript = visit_Lambda = _contents
     visit_For = visit_With = visit_Try = visit_TryStar = visit_comprehension = _contents
     visit_Match = visit_match_case = visit_MatchSingleton = visit_MatchSequence = visit_MatchOr = _contents
 
@@ -70,8 +70,10 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        if [ast.unparse(target) for target in node.targets] == ["__match_args__"] and _is_plain_tuple(node.value):
-            return node
+        # Patterns read these attributes unguarded, so they have to be known here; any other way to bind this name is refused.
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__match_args__")], value=ast.Tuple() as value) if _are_plain(value):
+                return node
         return self._contents(node)
 
     # ---- imports ----------------------------------------------------------------------------------------------------
@@ -104,6 +106,14 @@ class Policy(RestrictingNodeTransformer):
             return guard
         node.value = guard
         return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        # It reads the attribute by itself, so the name must need no guard but the one of writing.
+        if isinstance(node.target, ast.Attribute):
+            name = node.target.attr
+            if name in names.UNMATCHABLE or names.is_special(name):
+                self._say(node, f"'{name}' cannot be changed in place; write x.{name} = x.{name} + ...")
+        return self._contents(node)
 
     # ---- patterns: they read attributes by themselves, so their names must need no guard --------------------------------
 
@@ -171,11 +181,9 @@ class Policy(RestrictingNodeTransformer):
         return node
 
 
-def _is_plain_tuple(node: ast.AST) -> bool:
-    """Whether a value is written out as a tuple of public names."""
-    return isinstance(node, ast.Tuple) and all(
-        isinstance(part, ast.Constant) and isinstance(part.value, str) and names.is_plain(part.value) for part in node.elts
-    )
+def _are_plain(words: ast.Tuple) -> bool:
+    """Whether a tuple is written out and holds public names only."""
+    return all(isinstance(word, ast.Constant) and type(word.value) is str and names.is_plain(word.value) for word in words.elts)
 
 
 def _bound_names(node: ast.AST) -> list[str]:
