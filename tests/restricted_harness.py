@@ -1,4 +1,4 @@
-"""Runs small programs in a fork of the test process, with the restricted policy or without, and looks at what they got hold of."""
+"""Runs small programs in a fork of the test process, within the restricted policy or without, and looks at what they hold."""
 
 from __future__ import annotations
 
@@ -63,7 +63,11 @@ def reached(loot: Any) -> str:
 
 def run(code: str, *, restricted: bool = True, stdin: str = "") -> Run:
     """Runs a program in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as source:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile("w+") as output,
+        tempfile.TemporaryFile("w+") as source,
+    ):
         source.write(stdin)
         source.seek(0)
         readable, answers = os.pipe()

@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 from restricted_harness import programs
-from RestrictedPython import compile_restricted_exec
+from RestrictedPython.compile import compile_restricted_exec
 
 from slmagent.sandbox import child
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.making import make
 from slmagent.sandbox.restricted.compiling import check
+from slmagent.sandbox.restricted.names import words
 
 PROGRAMS = programs("everyday.txt")
 STDIN = "Ann\n21\na,b\nc\n"
-TAUGHT = """bisect calendar collections colorsys csv difflib fractions graphlib heapq html.parser json.decoder json.encoder numbers
-queue random reprlib sched statistics string textwrap""".split()
+TAUGHT = words("""
+    bisect calendar collections colorsys csv difflib fractions graphlib heapq html.parser json.decoder json.encoder numbers
+    queue random reprlib sched statistics string textwrap
+""")
 """Modules of the standard library that are written like textbook code: data structures, algorithms, text, numbers."""
 
 
@@ -49,7 +52,8 @@ def test_runs_as_in_plain_python(name: str, process: Sandbox, restricted: Sandbo
 def definitions(kind: type[ast.AST]) -> Iterator[str]:
     for module in TAUGHT:
         spec = importlib.util.find_spec(module)
-        assert spec is not None and spec.origin is not None
+        assert spec is not None
+        assert spec.origin is not None
         for node in ast.parse(Path(spec.origin).read_text()).body:
             if isinstance(node, kind):
                 yield ast.unparse(node)

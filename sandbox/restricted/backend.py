@@ -35,9 +35,7 @@ class RestrictedSandbox(ProcessSandbox):
         """
         package = require_package("RestrictedPython", extra="restricted", purpose="the restricted sandbox")
         folder = Path(str(package.__file__)).parent.parent
-        super().__init__(
-            require=require, policy="slmagent.sandbox.restricted.compiling:compile_program", folders=[str(folder)]
-        )
+        super().__init__(require=require, policy="slmagent.sandbox.restricted.compiling:compile_program", folders=[str(folder)])
 
     def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
         """See `Sandbox.run`."""

@@ -10,35 +10,44 @@ from typing import Any
 from slmagent.sandbox.child import Rejected
 from slmagent.sandbox.restricted import guards, library
 from slmagent.sandbox.restricted.modules import load, refusal
+from slmagent.sandbox.restricted.names import words
 from slmagent.sandbox.restricted.policy import READ, WRITE, Policy
 
 MAX_CHARS = 100_000
 """Longest program, characters."""
 MAX_REASONS = 5
-_KEPT = """abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format
-frozenset hash hex id input int isinstance issubclass iter len list map max min next object oct ord pow print property range
-repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented""".split()
+_KEPT = words("""
+    abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format
+    frozenset hash hex id input int isinstance issubclass iter len list map max min next object oct ord pow print property
+    range repr reversed round set slice sorted staticmethod str sum super tuple zip Ellipsis NotImplemented
+""")
 _MODULES = load()
 
 
 def _builtins() -> dict[str, Any]:
     kept = {name: getattr(builtins, name) for name in _KEPT}
-    exceptions = {name: value for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
-    stop = _MODULES["sys"].exit  # type: ignore[attr-defined]
-    return kept | exceptions | {
-        "True": True,
-        "False": False,
-        "None": None,
-        "type": guards.Type,
-        "getattr": library.safe_getattr,
-        "hasattr": library.safe_hasattr,
-        "setattr": library.safe_setattr,
-        "delattr": library.safe_delattr,
-        "vars": library.safe_vars,
-        "dir": library.safe_dir,
-        "exit": stop,
-        "quit": stop,
+    exceptions = {
+        name: value for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
     }
+    stop = _MODULES["sys"].exit  # type: ignore[attr-defined]
+    return (
+        kept
+        | exceptions
+        | {
+            "True": True,
+            "False": False,
+            "None": None,
+            "type": guards.Type,
+            "getattr": library.safe_getattr,
+            "hasattr": library.safe_hasattr,
+            "setattr": library.safe_setattr,
+            "delattr": library.safe_delattr,
+            "vars": library.safe_vars,
+            "dir": library.safe_dir,
+            "exit": stop,
+            "quit": stop,
+        }
+    )
 
 
 _BUILTINS = _builtins()

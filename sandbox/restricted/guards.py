@@ -22,7 +22,9 @@ from slmagent.sandbox.restricted import names
 OPAQUE = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 """Kinds of objects that show no attributes and are never handed out."""
 FORBIDDEN_FUNCTIONS = frozenset(
-    getattr(builtins, name) for name in names.REFUSED_BUILTINS if isinstance(getattr(builtins, name, None), types.BuiltinFunctionType)
+    getattr(builtins, name)
+    for name in names.REFUSED_BUILTINS
+    if isinstance(getattr(builtins, name, None), types.BuiltinFunctionType)
 )
 WRITABLE_KINDS = (decimal.Context, textwrap.TextWrapper, types.SimpleNamespace)
 """Library objects that are made to be set up by assigning their attributes."""
@@ -55,7 +57,8 @@ def _check_private(obj: Any, name: str) -> None:
     """Raises unless a private name of an object is one that the program gave it."""
     kind = type(obj)
     if kind is super:
-        mro = type(obj.__self__).__mro__ if not isinstance(obj.__self__, type) else obj.__self__.__mro__
+        bound = obj.__self__
+        mro = (bound if issubclass(type(bound), type) else type(bound)).__mro__
         mro = mro[mro.index(obj.__thisclass__) + 1 :]
     elif not is_own(obj):
         raise _refuse(obj, name, "names that start with an underscore are private to what the program defines itself")
@@ -108,7 +111,7 @@ def checked(value: Any) -> Any:
 
 
 def _read_special(obj: Any, name: str) -> Any:
-    if type(obj) in OPAQUE or name not in names.READABLE and name not in names.GUARDED:
+    if type(obj) in OPAQUE or (name not in names.READABLE and name not in names.GUARDED):
         raise _refuse(obj, name, "of the special names only a few may be used")
     if name == "__class__":
         return Type(obj)
@@ -126,7 +129,7 @@ def _safe_setter(obj: Any, name: str) -> Any:
     if is_own(getattr(method, "__func__", method)):
         return method
     unbound = issubclass(type(obj), type)
-    owner = obj.__self__ if type(obj) is super else obj
+    owner: Any = getattr(obj, "__self__") if type(obj) is super else obj  # noqa: B009 - unknown to type checkers
 
     def call(*args: Any) -> None:
         target, attribute = (args[0], args[1]) if unbound else (owner, args[0])
@@ -229,8 +232,8 @@ def class_builder(is_exposed: Callable[[Any], bool]) -> Callable[..., Any]:
     """What a class statement calls.
 
     Args:
-        is_exposed: Whether an object was handed to the program by name; only such, and its own, can be base classes. Classes that
-            it merely comes by (the type of some helper object) trust their subclasses too much.
+        is_exposed: Whether an object was handed to the program by name. Only such, and its own, can be base classes: classes
+            that it merely comes by, as the type of some helper object, trust their subclasses too much.
     """
 
     def build_class(body: Any, name: str, *bases: Any, **options: Any) -> Any:
@@ -247,7 +250,9 @@ def class_builder(is_exposed: Callable[[Any], bool]) -> Callable[..., Any]:
         if metaclass is ABC_META:
             options["metaclass"] = abc.ABCMeta
         elif metaclass is not None:
-            raise TypeError(f"class {name}: metaclasses but ABCMeta are not allowed; use a class decorator or __init_subclass__")
+            raise TypeError(
+                f"class {name}: metaclasses but ABCMeta are not allowed; use a class decorator or __init_subclass__"
+            )
         return builtins.__build_class__(body, name, *bases, **options)
 
     return build_class

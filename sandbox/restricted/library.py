@@ -100,7 +100,7 @@ def _checked_fields(cls: Any) -> list[str]:
     """Names of a class's annotated fields: they become source text and patterns, so they are looked at first."""
     if not issubclass(type(cls), type) or not is_own_class(cls):
         raise TypeError("dataclass() takes a class of the program")
-    annotated = cls.__dict__.get("__annotations__", {})
+    annotated = vars(cls).get("__annotations__", {})
     if type(annotated) is not dict:
         raise TypeError(f"{cls.__name__}: annotations have to be written in the class")
     for name in annotated:
@@ -189,7 +189,7 @@ def _is_harmless_state(state: Any) -> bool:
 
 
 def harden() -> None:
-    """Changes the library of this very process where it would do for a program what the policy refuses; once, before the run."""
+    """Changes the library of this very process where it would do for a program what the policy refuses."""
     reconstruct = copy._reconstruct  # type: ignore[attr-defined]
 
     def guarded(x: Any, memo: Any, function: Any, args: Any, state: Any = None, *rest: Any, **options: Any) -> Any:

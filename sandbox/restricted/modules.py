@@ -1,7 +1,7 @@
 """Which modules a program may import, and what it gets in their place: an object that holds their public names and no more.
 
-A list of module names alone leaks: `re.enum.sys.modules` is the whole interpreter. So a module is handed out as a `Module`, which
-has no way back to the real one. All modules are loaded when this file is imported, so that the fresh process finds them there.
+A list of module names alone leaks: `re.enum.sys.modules` is the whole interpreter. So a module is handed out as a `Module`,
+which has no way back to the real one. All modules are loaded together with the policy, before there is any program.
 """
 
 from __future__ import annotations
@@ -15,32 +15,39 @@ from typing import Any
 from slmagent.sandbox.restricted import names
 from slmagent.sandbox.restricted.guards import checked
 from slmagent.sandbox.restricted.library import REPLACED
+from slmagent.sandbox.restricted.names import words
 
-WHOLE = """array base64 binascii bisect calendar cmath collections collections.abc copy csv datetime decimal difflib fractions
-functools graphlib hashlib heapq html itertools json keyword math numbers operator queue random re statistics string struct textwrap
-time typing unicodedata""".split()
+WHOLE = words("""
+    array base64 binascii bisect calendar cmath collections collections.abc copy csv datetime decimal difflib fractions
+    functools graphlib hashlib heapq html itertools json keyword math numbers operator queue random re statistics string
+    struct textwrap time typing unicodedata
+""")
 """Modules handed out with their public interface."""
 PARTS = {
-    "__future__": ["annotations"],
-    "abc": ["ABC", "abstractmethod"],
-    "ast": ["literal_eval"],
-    "contextlib": ["AbstractContextManager", "ContextDecorator", "ExitStack", "closing", "contextmanager", "nullcontext", "suppress"],
-    "dataclasses": ["FrozenInstanceError", "InitVar", "KW_ONLY", "MISSING", "asdict", "astuple", "field", "fields", "is_dataclass"]
-    + ["replace"],
-    "enum": ["CONFORM", "CONTINUOUS", "EJECT", "Enum", "Flag", "IntEnum", "IntFlag", "KEEP", "NAMED_FLAGS", "STRICT", "StrEnum"]
-    + ["UNIQUE", "auto", "member", "nonmember", "unique", "verify"],
-    "io": ["BytesIO", "StringIO"],
-    "pprint": ["pformat", "pp", "pprint"],
-    "secrets": ["choice", "randbelow", "token_bytes", "token_hex", "token_urlsafe"],
-    "sys": ["byteorder", "exit", "float_info", "getrecursionlimit", "getsizeof", "int_info", "intern", "maxsize", "maxunicode"]
-    + ["setrecursionlimit", "version", "version_info"],
-    "timeit": ["default_timer"],
-    "traceback": ["format_exc", "format_exception", "print_exc"],
-    "types": ["MappingProxyType", "NoneType", "SimpleNamespace"],
-    "urllib.parse": ["parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin", "urlparse"]
-    + ["urlsplit", "urlunparse"],
-    "warnings": ["warn"],
-    "weakref": ["WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "ref"],
+    "__future__": words("annotations"),
+    "abc": words("ABC abstractmethod"),
+    "ast": words("literal_eval"),
+    "contextlib": words("AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress"),
+    "dataclasses": words("FrozenInstanceError InitVar KW_ONLY MISSING asdict astuple field fields is_dataclass replace"),
+    "enum": words("""
+        CONFORM CONTINUOUS EJECT Enum Flag IntEnum IntFlag KEEP NAMED_FLAGS STRICT StrEnum UNIQUE auto member nonmember
+        unique verify
+    """),
+    "io": words("BytesIO StringIO"),
+    "pprint": words("pformat pp pprint"),
+    "secrets": words("choice randbelow token_bytes token_hex token_urlsafe"),
+    "sys": words("""
+        byteorder exit float_info getrecursionlimit getsizeof int_info intern maxsize maxunicode setrecursionlimit version
+        version_info
+    """),
+    "timeit": words("default_timer"),
+    "traceback": words("format_exc format_exception print_exc"),
+    "types": words("MappingProxyType NoneType SimpleNamespace"),
+    "urllib.parse": words("""
+        parse_qs parse_qsl quote quote_plus unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse
+    """),
+    "warnings": words("warn"),
+    "weakref": words("WeakKeyDictionary WeakSet WeakValueDictionary ref"),
 }
 """Modules of which only these names are handed out."""
 HIDDEN = {
@@ -68,7 +75,7 @@ def refusal(module: str) -> str | None:
     """Why a module cannot be imported and what is there instead; None when it can."""
     if module in EXPOSED or module == "urllib":
         return None
-    near = difflib.get_close_matches(module, EXPOSED, n=1)
+    near = difflib.get_close_matches(module, EXPOSED, n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}?" if near else "modules of pure computation are, such as math, collections, re, json"
     return f"module '{module}' is not available here; {hint}"
 

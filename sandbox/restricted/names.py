@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import types
 
-ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "xor", "or")
-METHODS = (
-    "init new post_init repr str bytes format hash bool int float complex index round trunc floor ceil sizeof dir "
-    "eq ne lt le gt ge len length_hint contains iter next reversed getitem setitem delitem missing call enter exit "
-    "neg pos abs invert copy deepcopy reduce reduce_ex getstate setstate getnewargs getattr setattr delattr set_name init_subclass class_getitem fspath del get set delete"
-).split()
+
+def words(text: str) -> list[str]:
+    """The words of a text: tables of names read better so."""
+    return text.split()
+
+
+ARITHMETIC = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or")
+METHODS = words("""
+    init new post_init repr str bytes format hash bool int float complex index round trunc floor ceil sizeof dir
+    eq ne lt le gt ge len length_hint contains iter next reversed getitem setitem delitem missing call enter exit
+    neg pos abs invert copy deepcopy reduce reduce_ex getstate setstate getnewargs getattr setattr delattr set_name
+    init_subclass class_getitem fspath del get set delete
+""")
 DEFINABLE = frozenset(
     [f"__{name}__" for name in METHODS] + [f"__{side}{name}__" for side in ("", "r", "i") for name in ARITHMETIC]
 )
@@ -19,8 +26,10 @@ itself: `__getattribute__`, `__class__`, `__prepare__`, `__mro_entries__`, `__in
 BINDABLE = DEFINABLE | {"__slots__", "__all__", "__author__", "__version__", "__doc__"}
 """Special names that may be assigned to as variables, in a class or outside."""
 
-_ONLY_DEFINABLE = """__get__ __set__ __delete__ __del__ __getattr__ __setattr__ __delattr__ __set_name__ __class_getitem__
-__reduce__ __reduce_ex__ __getstate__ __setstate__""".split()
+_ONLY_DEFINABLE = words("""
+    __get__ __set__ __delete__ __del__ __getattr__ __setattr__ __delattr__ __set_name__ __class_getitem__
+    __reduce__ __reduce_ex__ __getstate__ __setstate__
+""")
 READABLE = DEFINABLE.difference(_ONLY_DEFINABLE) | {
     "__name__",
     "__qualname__",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from RestrictedPython import RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from slmagent.sandbox.restricted import names
 from slmagent.sandbox.restricted.modules import refusal
@@ -142,7 +142,9 @@ class Policy(RestrictingNodeTransformer):
     def _check_plain(self, node: ast.AST) -> None:
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and not names.is_plain(part.attr):
-                self._say(part, f"attribute '{part.attr}' is not allowed in a pattern; compare in a guard (`case x if x == ...`)")
+                self._say(
+                    part, f"attribute '{part.attr}' is not allowed in a pattern; compare in a guard (`case x if x == ...`)"
+                )
             elif isinstance(part, ast.Name):
                 self.visit_Name(part)
 
