@@ -41,17 +41,23 @@ class Run:
     """What `reached` says of the program's variable `loot`."""
 
 
+def is_power(obj: Any) -> bool:
+    """Whether an object by itself is a way outside: a module, a frame, `open`, the class of open files, a metaclass, ..."""
+    kind = type(obj)
+    return (
+        kind in (types.ModuleType, types.FrameType, types.CodeType)
+        or any(obj is power for power in POWERS + CLASSES)
+        or (kind is type and issubclass(obj, type))
+    )
+
+
 def reached(loot: Any) -> str:
-    """What of the outside an object is, or the empty string."""
+    """What of the outside a program got hold of, or the empty string."""
     kind = type(loot)
-    if kind in (types.ModuleType, types.FrameType, types.CodeType):
-        return kind.__name__
-    if any(loot is power for power in POWERS + CLASSES):
+    if is_power(loot):
         return repr(loot)
     if kind is types.BuiltinFunctionType and isinstance(loot.__self__, types.ModuleType) and loot.__self__ is not builtins:
         return f"function of module {loot.__self__.__name__}"
-    if kind is type and issubclass(loot, type):
-        return "a metaclass"
     if kind is dict and (loot is sys.modules or "__builtins__" in loot or "__import__" in loot):
         return "a namespace"
     if kind is list and len(loot) > 50 and all(isinstance(item, type) for item in loot):

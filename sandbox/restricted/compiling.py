@@ -50,8 +50,9 @@ def _builtins() -> dict[str, Any]:
     )
 
 
-_BUILTINS = _builtins()
-_BASES = {id(value) for values in (_BUILTINS, *map(vars, _MODULES.values())) for value in values.values()} - {id(super)}
+BUILTINS = _builtins()
+"""Built-in names of a program, but for those that statements use by themselves."""
+_BASES = {id(value) for values in (BUILTINS, *map(vars, _MODULES.values())) for value in values.values()} - {id(super)}
 
 
 def _import(name: str, _globals: Any = None, _locals: Any = None, wanted: Any = (), level: int = 0) -> Any:
@@ -95,4 +96,4 @@ def compile_program(source: str, file: str) -> tuple[types.CodeType, dict[str, A
     code = check(source, file)
     library.harden()
     special = {"__build_class__": guards.class_builder(lambda obj: id(obj) in _BASES), "__import__": _import}
-    return code, {"__name__": "__main__", "__builtins__": _BUILTINS | special | {READ: guards.read, WRITE: guards.write}}
+    return code, {"__name__": "__main__", "__builtins__": BUILTINS | special | {READ: guards.read, WRITE: guards.write}}

@@ -181,11 +181,11 @@ def get_type_hints(obj: Any) -> dict[str, Any]:
 
 
 def _is_harmless_state(state: Any) -> bool:
-    """Whether copying an object with this state sets public attributes only."""
+    """Whether giving an object this state assigns no special attributes."""
     if type(state) is tuple and len(state) == 2 and state[1] is not None:
         slots = state[1]
         return type(slots) is dict and all(type(name) is str and not names.is_special(name) for name in slots)
-    return state is None or type(state).__module__ == "builtins"
+    return type(state).__module__ == "builtins"
 
 
 def harden() -> None:
@@ -193,9 +193,13 @@ def harden() -> None:
     reconstruct = copy._reconstruct  # type: ignore[attr-defined]
 
     def guarded(x: Any, memo: Any, function: Any, args: Any, state: Any = None, *rest: Any, **options: Any) -> Any:
-        if not _is_harmless_state(state):
-            raise TypeError(f"cannot copy '{type(x).__name__}' object: its state sets special attributes")
-        return reconstruct(x, memo, function, args, state, *rest, **options)
+        def make(*args: Any) -> Any:
+            made = function(*args)
+            if state is not None and not ((is_own(made) or type(made) is type(x)) and _is_harmless_state(state)):
+                raise TypeError(f"cannot copy '{type(x).__name__}' object: its state is not that of its kind")
+            return made
+
+        return reconstruct(x, memo, make, args, state, *rest, **options)
 
     create = enum.EnumType._create_  # type: ignore[attr-defined]
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from slmagent.sandbox.restricted import names
 from slmagent.sandbox.restricted.guards import checked
 from slmagent.sandbox.restricted.library import REPLACED
 from slmagent.sandbox.restricted.names import words
@@ -62,10 +61,9 @@ EXPOSED = frozenset(WHOLE) | frozenset(PARTS) | frozenset(REPLACED)
 
 
 class Module:
-    """Holds what a module hands out. Without `__name__`: the import statement would look for the real module's parts by it."""
+    """Holds what a module hands out. It has no name: the import statement would look for the real module's parts by it."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
+    __name__ = property()
 
     def __repr__(self) -> str:
         return "<module with public names only>"
@@ -91,11 +89,11 @@ def _public(name: str) -> dict[str, Any]:
 
 def load() -> dict[str, Module]:
     """All modules by name, those with a dot also as attributes of their parents."""
-    loaded: dict[str, Module] = {}
-    for name in sorted(EXPOSED):
+    loaded = {name: Module() for name in {*EXPOSED, *(name.partition(".")[0] for name in EXPOSED)}}
+    for name in EXPOSED:
         values = _public(name)
-        loaded[name] = Module(values | {"__all__": [word for word in values if names.is_plain(word)]})
+        vars(loaded[name]).update(values, __all__=[*values])
         parent, _, child = name.rpartition(".")
         if parent:
-            setattr(loaded.setdefault(parent, Module({"__all__": []})), child, loaded[name])
+            setattr(loaded[parent], child, loaded[name])
     return loaded
