@@ -106,7 +106,10 @@ def _checked_fields(cls: Any) -> list[str]:
     for name in annotated:
         if not checked_name(name).isidentifier() or names.is_special(name) or name in names.INSPECTING | names.UNMATCHABLE:
             raise TypeError(f"{cls.__name__}: a field cannot be named {name!r} here")
-    return [*annotated, *getattr(cls, "__dataclass_fields__", {})]
+    inherited = [field for base in cls.__mro__ for field in vars(base).get("__dataclass_fields__", {}).values()]
+    if any(type(field) is not dataclasses.Field for field in inherited):
+        raise TypeError(f"{cls.__name__}: the fields of its bases were not made by dataclass()")
+    return [*annotated, *(field.name for field in inherited)]
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -188,6 +191,18 @@ def _is_harmless_state(state: Any) -> bool:
     return type(state).__module__ == "builtins"
 
 
+def _checked_members(members: Any) -> list[Any]:
+    """Members of an enumeration that is made by a call, in a form that cannot change any more."""
+    if type(members) is str:
+        members = members.replace(",", " ").split()
+    pairs = members.items() if type(members) is dict else members
+    kept = [pair if type(pair) is str else tuple(pair) for pair in pairs]
+    for pair in kept:
+        if names.is_special(checked_name(pair if type(pair) is str else pair[0])):
+            raise TypeError(f"a member cannot be named {pair!r}; write the enumeration as a class")
+    return kept
+
+
 def harden() -> None:
     """Changes the library of this very process where it would do for a program what the policy refuses."""
     reconstruct = copy._reconstruct  # type: ignore[attr-defined]
@@ -203,10 +218,10 @@ def harden() -> None:
 
     create = enum.EnumType._create_  # type: ignore[attr-defined]
 
-    def guarded_create(cls: Any, *args: Any, **options: Any) -> Any:
+    def guarded_create(cls: Any, name: str, members: Any, **options: Any) -> Any:
         if options.get("type") not in (None, int, str, float, bytes):
             raise TypeError("type has to be int, str, float or bytes; write the enumeration as a class")
-        return create(cls, *args, **options)
+        return create(cls, name, _checked_members(members), **options)
 
     enum.EnumType._create_ = guarded_create  # type: ignore[attr-defined]
     copy._reconstruct = guarded  # type: ignore[attr-defined]
