@@ -52,6 +52,8 @@ class Experiment:
     """Training seeds, 0 to n-1."""
     tasks: int = 200
     """Test tasks, one greedy episode each."""
+    control: bool = True
+    """Also continue SFT on the same demonstrations for as long as reinforcement learning took."""
     ablations: bool = True
     """Also train without the imitation term and without the policy gradient."""
 
@@ -82,7 +84,6 @@ def main(experiment: Experiment) -> None:
     requests, folder = experiment.requests(), experiment.folder
     runs["expert"] = [agent_episodes(folder / "expert.jsonl", ExpertAgent, requests)]
     runs["do-nothing"] = [agent_episodes(folder / "do-nothing.jsonl", lambda _: ConstantAgent(""), requests)]
-    runs["untrained"] = [_play(folder / "untrained.jsonl", base, experiment)]
     for seed in range(experiment.seeds):
         of_seed = folder / f"seed-{seed}"
         models, taken = _train(experiment, base, of_seed, seed)
@@ -90,6 +91,8 @@ def main(experiment: Experiment) -> None:
         for label, model in models.items():
             runs.setdefault(label, []).append(_play(of_seed / f"{_slug(label)}.jsonl", model, experiment))
         _save(experiment, runs, seconds)
+    runs["untrained"] = [_play(folder / "untrained.jsonl", base, experiment)]  # last: it talks most and tells least
+    _save(experiment, runs, seconds)
 
 
 def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple[dict[str, Path], float]:
@@ -105,10 +108,11 @@ def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple
     )
     models = {"SFT": warm, RL: model_stage(folder / "rl", lambda: train_grpo(grpo))}
     seconds = float(read_metrics(folder / "rl" / "metrics.jsonl")[-1]["time/seconds"])
-    longer = dataclasses.replace(
-        sft, model=str(warm), output_dir=str(folder / "control"), data=str(demonstrations), max_seconds=seconds, epochs=10_000
-    )
-    models[CONTROL] = model_stage(folder / "control", lambda: train_sft(longer))
+    if experiment.control:
+        longer = dataclasses.replace(
+            sft, model=str(warm), output_dir=str(folder / "control"), data=str(demonstrations), max_seconds=seconds, epochs=10_000
+        )
+        models[CONTROL] = model_stage(folder / "control", lambda: train_sft(longer))
     if experiment.ablations:
         for label, change in ((NO_IMITATION, {"imitation_coef": 0.0}), (NO_GRADIENT, {"policy_coef": 0.0})):
             part = dataclasses.replace(grpo, output_dir=str(folder / _slug(label)), **change)

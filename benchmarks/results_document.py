@@ -53,7 +53,7 @@ def _section(name: str, rows: list[EvalResult], comparisons: list[Comparison], s
     experiment, used = settings["experiment"], settings["recipe"]
     seconds = settings["rl_seconds"]
     minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
-    example = "" if experiment["ablations"] else " --no-ablations"
+    left_out = "".join(f" --no-{part}" for part in ("control", "ablations") if not experiment.get(part, True))
     lines = [
         f"## {rows[0].env_id.removeprefix('SLMAgent/')} level {experiment['level']}",
         "",
@@ -61,7 +61,7 @@ def _section(name: str, rows: list[EvalResult], comparisons: list[Comparison], s
         f"{used['updates']} GRPO updates, {minutes} minutes by the clock on two CPU cores.",
         "",
         "```sh",
-        f"python benchmarks/results.py --environment {name} --seeds {len(seconds)}{example}",
+        f"python benchmarks/results.py --environment {name} --seeds {len(seconds)}{left_out}",
         "```",
         "",
         "| policy | success | mean return |",
