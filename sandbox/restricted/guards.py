@@ -19,7 +19,7 @@ from typing import Any
 
 from slmagent.sandbox.restricted import names
 
-OPAQUE = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+OPAQUE = frozenset([types.ModuleType, types.FrameType, types.CodeType, types.TracebackType])
 """Kinds of objects that show no attributes and are never handed out."""
 FORBIDDEN_FUNCTIONS = frozenset(
     getattr(builtins, name)
@@ -29,6 +29,8 @@ FORBIDDEN_FUNCTIONS = frozenset(
 WRITABLE_KINDS = (decimal.Context, textwrap.TextWrapper, types.SimpleNamespace)
 """Library objects that are made to be set up by assigning their attributes."""
 _METHODS = (types.BuiltinFunctionType, types.MethodDescriptorType)
+_CHECKED = OPAQUE.union(_METHODS, [type])
+_WATCHED = names.INSPECTING | {"obj", "mro", "register"}
 _ALIASES = (types.GenericAlias, type(typing.List), type(typing.List[int]))  # noqa: UP006
 
 # ---- what is the program's own --------------------------------------------------------------------------------------
@@ -57,8 +59,7 @@ def _check_private(obj: Any, name: str) -> None:
     """Raises unless a private name of an object is one that the program gave it."""
     kind = type(obj)
     if kind is super:
-        bound = obj.__self__
-        mro = (bound if issubclass(type(bound), type) else type(bound)).__mro__
+        mro = type.mro(obj.__self_class__)
         mro = mro[mro.index(obj.__thisclass__) + 1 :]
     elif not is_own(obj):
         raise _refuse(obj, name, "names that start with an underscore are private to what the program defines itself")
@@ -82,17 +83,23 @@ def read(obj: Any, name: str) -> Any:
         if names.is_special(name):
             return _read_special(obj, name)
         _check_private(obj, name)
-    elif name in names.INSPECTING:
+    elif name in _WATCHED:
+        _check_watched(obj, name)
+    if type(obj) in OPAQUE:
+        raise _refuse(obj, name, "such objects show nothing")
+    value = getattr(obj, name)
+    return checked(value) if type(value) in _CHECKED else value
+
+
+def _check_watched(obj: Any, name: str) -> None:
+    if name in names.INSPECTING:
         raise _refuse(obj, name, "it leads to frames and code")
-    elif name == "obj" and isinstance(obj, AttributeError):
+    if name == "obj" and isinstance(obj, AttributeError):
         raise _refuse(obj, name, "it may be an object from inside a library")
-    elif name in ("mro", "register") and issubclass(type(obj), type) and not (name == "mro" and is_own_class(obj)):
+    if name in ("mro", "register") and issubclass(type(obj), type) and not (name == "mro" and is_own_class(obj)):
         holder = next((cls for cls in obj.__mro__ if name in cls.__dict__), None)
         if holder is None or not is_own_class(holder):
             raise _refuse(obj, name, "classes keep their relations to themselves")
-    if type(obj) in OPAQUE:
-        raise _refuse(obj, name, "such objects show nothing")
-    return checked(getattr(obj, name))
 
 
 def checked(value: Any) -> Any:
@@ -182,6 +189,8 @@ def write(obj: Any, name: str) -> Any:
     Raises:
         AttributeError: The object or the name is not the program's.
     """
+    if not name.startswith("_") and is_own(obj):
+        return obj
     if names.is_special(name) and name not in names.WRITABLE:
         raise _refuse(obj, name, "special names cannot be assigned to")
     if not is_own(obj) and (type(obj) not in WRITABLE_KINDS or name.startswith("_")):
