@@ -58,6 +58,7 @@ def _refuse(obj: Any, name: str, why: str) -> AttributeError:
 def _check_private(obj: Any, name: str) -> None:
     """Raises unless a private name of an object is one that the program gave it."""
     kind = type(obj)
+    mro: Any
     if kind is super:
         mro = type.mro(obj.__self_class__)
         mro = mro[mro.index(obj.__thisclass__) + 1 :]

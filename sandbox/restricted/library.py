@@ -129,12 +129,15 @@ class Input:
     """Stands for `sys.stdin`; the real one leads to the class that opens files."""
 
     def read(self, size: int = -1) -> str:
+        """At most so many characters."""
         return sys.stdin.read(size)
 
     def readline(self) -> str:
+        """The next line, empty at the end."""
         return sys.stdin.readline()
 
     def readlines(self) -> list[str]:
+        """All lines that are left."""
         return sys.stdin.readlines()
 
     def __iter__(self) -> Iterator[str]:
@@ -145,9 +148,11 @@ class Output:
     """Stands for `sys.stdout`."""
 
     def write(self, text: str) -> int:
+        """Writes text; gives its length."""
         return sys.stdout.write(text)
 
     def flush(self) -> None:
+        """Sends what is buffered."""
         sys.stdout.flush()
 
 
@@ -155,9 +160,11 @@ class Errors:
     """Stands for `sys.stderr`."""
 
     def write(self, text: str) -> int:
+        """Writes text; gives its length."""
         return sys.stderr.write(text)
 
     def flush(self) -> None:
+        """Sends what is buffered."""
         sys.stderr.flush()
 
 

@@ -40,6 +40,7 @@ class Policy(RestrictingNodeTransformer):
         self.found.append((node.lineno, text))
 
     def not_allowed(self, node: Any) -> None:
+        """What no rule knows: the parent calls this for it."""
         word = type(node).__name__
         self._say(node, _WORDS.get(word, f"{word} is not known to the policy; write it another way"))
 
@@ -61,6 +62,7 @@ class Policy(RestrictingNodeTransformer):
     visit_ExceptHandler = visit_alias = visit_Global = visit_Nonlocal = visit_MatchAs = visit_MatchStar = _names_and_contents
 
     def visit_Name(self, node: ast.Name) -> Any:
+        """Refuses absent built-in names and most special names."""
         if not isinstance(node.ctx, ast.Load):
             return self._names_and_contents(node)
         if node.id in names.REFUSED_BUILTINS and node.id not in self._bound:
@@ -70,6 +72,7 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        """Lets `__match_args__` be written out."""
         # Patterns read these attributes unguarded, so they have to be known here; any other way to bind this name is refused.
         match node:
             case ast.Assign(targets=[ast.Name(id="__match_args__")], value=ast.Tuple() as value) if _are_plain(value):
@@ -79,11 +82,13 @@ class Policy(RestrictingNodeTransformer):
     # ---- imports ----------------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> Any:
+        """Refuses modules that are not handed out."""
         for alias in node.names:
             self._check_module(node, alias.name)
         return self._contents(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        """Refuses modules that are not handed out."""
         self._check_module(node, "." * node.level + (node.module or ""))
         return self._contents(node)
 
@@ -94,6 +99,7 @@ class Policy(RestrictingNodeTransformer):
     # ---- attributes -------------------------------------------------------------------------------------------------
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """Puts the guards in."""
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in names.INSPECTING:
             self._say(node, f"attribute '{node.attr}' is not allowed: it leads to frames and code")
@@ -108,6 +114,7 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """Refuses attributes whose reading needs a guard."""
         # It reads the attribute by itself, so the name must need no guard but the one of writing.
         if isinstance(node.target, ast.Attribute):
             name = node.target.attr
@@ -118,10 +125,12 @@ class Policy(RestrictingNodeTransformer):
     # ---- patterns: they read attributes by themselves, so their names must need no guard --------------------------------
 
     def visit_MatchValue(self, node: ast.MatchValue) -> Any:
+        """Refuses attributes whose reading needs a guard."""
         self._check_plain(node.value)
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
+        """Refuses attributes whose reading needs a guard."""
         self._check_plain(node.cls)
         for name in node.kwd_attrs:
             if not names.is_plain(name):
@@ -130,6 +139,7 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
+        """Refuses attributes whose reading needs a guard."""
         for key in node.keys:
             self._check_plain(key)
         self._visit_all(node.patterns)
@@ -151,18 +161,21 @@ class Policy(RestrictingNodeTransformer):
     # ---- definitions ------------------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Leaves annotations alone that are never evaluated."""
         node.returns, annotation = None, self._annotation(node.returns)
         self._names_and_contents(node)
         node.returns = annotation
         return node
 
     def visit_arg(self, node: ast.arg) -> Any:
+        """Leaves annotations alone that are never evaluated."""
         node.annotation, annotation = None, self._annotation(node.annotation)
         self._names_and_contents(node)
         node.annotation = annotation
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Leaves annotations alone that are never evaluated."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
         self._contents(node)
@@ -173,6 +186,7 @@ class Policy(RestrictingNodeTransformer):
         return node if node is None or self._postponed else self.visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """Keeps track of the class, by which private names are mangled."""
         self._visit_all(node.decorator_list, node.bases, node.keywords)
         head = node.decorator_list, node.bases, node.keywords
         node.decorator_list, node.bases, node.keywords = [], [], []
