@@ -48,17 +48,14 @@ LAYERS = (
 """What holds when a server has entered its namespaces."""
 
 
-def enter(library_folders: tuple[str, ...]) -> None:
+def enter() -> None:
     """Moves this process into namespaces of its own with a new root; of a process with one thread.
-
-    Args:
-        library_folders: Further folders to show read-only.
 
     Raises:
         OSError: The kernel does not grant it; the process is then of no further use.
     """
     processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    shown = visible_paths(library_folders)
+    shown = visible_paths()
     if os.geteuid() == 0:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         _build_root(shown)
@@ -102,9 +99,9 @@ def write_maps(processes: int, inside: int, user: int, group: int) -> None:
 # ---- what can be seen -------------------------------------------------------------------------------------------------
 
 
-def visible_paths(library_folders: tuple[str, ...] = ()) -> list[str]:
+def visible_paths() -> list[str]:
     """Files and folders of the host that a program may read, those that contain others first."""
-    wanted = {os.path.realpath(os.__file__).rpartition("/")[0], *map(os.path.realpath, library_folders)}
+    wanted = {os.path.realpath(os.__file__).rpartition("/")[0]}
     wanted |= {os.path.realpath(path) for path in sys.path if os.path.isdir(path)}
     wanted |= {path for path in _mapped_files() if os.path.isfile(path)}
     wanted.add(os.path.realpath(sys.executable))

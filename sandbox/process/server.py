@@ -220,7 +220,7 @@ def prepare(config: dict[str, Any]) -> tuple[runner.Setting, dict[str, str]]:
     layers = {"limits": "ok", "empty environment": "ok", "no new privileges": "ok"}
     own = config["namespaces"]
     if own:
-        namespaces.enter(tuple(config["folders"]))
+        namespaces.enter()
     else:
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     layers |= dict.fromkeys(namespaces.LAYERS, "ok" if own else str(config["reason"]))
