@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@# Whatever torch is there now stays: its version constrains everything that is installed from here on.
 	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
 	@$(TORCH_VERSION) >> $(VENV)/constraints.txt
-	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[train,embed,guards,profiles,dev]'
+	$(PIP) install --constraint $(VENV)/constraints.txt --editable '.[all,dev]'
 	@touch $@
 
 # The models are needed by some tests only; those say so and are skipped where they cannot be had.

@@ -110,7 +110,12 @@ def _train(experiment: Experiment, base: Path, folder: Path, seed: int) -> tuple
     seconds = float(read_metrics(folder / "rl" / "metrics.jsonl")[-1]["time/seconds"])
     if experiment.control:
         longer = dataclasses.replace(
-            sft, model=str(warm), output_dir=str(folder / "control"), data=str(demonstrations), max_seconds=seconds, epochs=10_000
+            sft,
+            model=str(warm),
+            output_dir=str(folder / "control"),
+            data=str(demonstrations),
+            max_seconds=seconds,
+            epochs=10_000,
         )
         models[CONTROL] = model_stage(folder / "control", lambda: train_sft(longer))
     if experiment.ablations:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import gc
 import importlib
 import io
@@ -205,7 +206,7 @@ def open_stdin(text: str) -> None:
 
 
 def _open_streams() -> None:
-    """Fresh `sys.stdin`, `sys.stdout` and `sys.stderr` on the descriptors as they are now; lines go out at once, as in a terminal."""
+    """Fresh `sys.stdin`, `sys.stdout` and `sys.stderr` on the descriptors as they are now, line-buffered as in a terminal."""
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         raw = io.FileIO(number, mode, closefd=False)
         raw.name = f"<{name}>"
@@ -266,7 +267,7 @@ def describe(problem: BaseException, file: str) -> dict[str, Any]:
 
 
 def _run_test(code: str, number: int, names: dict[str, Any], capture: int, limit: int, file: str) -> dict[str, Any]:
-    """Runs one test with descriptor 1 led into `capture`: what was shown, and the last expression's value or what was raised."""
+    """Runs one test with descriptor 1 led into `capture`: what was shown, and the last value or what was raised."""
     _flush()
     before = os.dup(1)
     os.ftruncate(capture, 0)
@@ -301,10 +302,8 @@ def _evaluate(code: str, name: str, names: dict[str, Any]) -> Any:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed or replaced by the program, or nobody reads it
             stream.flush()
-        except (AttributeError, OSError, ValueError):
-            pass  # the program closed or replaced it, or nobody reads it
 
 
 def _send(answers: int, answer: dict[str, Any]) -> None:

@@ -74,9 +74,7 @@ def assemble(
     )
 
 
-def _status(
-    ending: Ending, answers: Iterable[dict[str, Any]], limits: Mapping[str, Any]
-) -> tuple[Status, ProgramError | None]:
+def _status(ending: Ending, answers: Iterable[dict[str, Any]], limits: Mapping[str, Any]) -> tuple[Status, ProgramError | None]:
     said: dict[str, Any] = {}
     for answer in answers:
         for name in ("program", "rejected", "failed"):

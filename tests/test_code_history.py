@@ -15,9 +15,9 @@ from slmagent.cli.scenarios import SandboxJudge
 from slmagent.envs.code_assist.verification import verify
 from slmagent.errors import UsageError
 from slmagent.sandbox.base import Sandbox
-from slmagent.scenarios.code.history import commits, mine_commit
 from slmagent.scenarios.code.loaders import load_tasks
-from slmagent.scenarios.code.targets import Summary
+from slmagent.scenarios.code.mining.history import commits, mine_commit
+from slmagent.scenarios.code.mining.targets import Summary
 
 FAULTY = MEASURES.replace("count = len(values)", "count = len(values) - 1 or 1")
 

@@ -15,10 +15,10 @@ from slmagent.envs.code_assist.verification import verify
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.limits import Limits
 from slmagent.scenarios.code.loaders import load_tasks
-from slmagent.scenarios.code.mining import mine
+from slmagent.scenarios.code.mining.completions import mine
+from slmagent.scenarios.code.mining.targets import Summary, find_targets
+from slmagent.scenarios.code.mining.trees import Tree, read_tree
 from slmagent.scenarios.code.records import Check, CodeTask
-from slmagent.scenarios.code.targets import Summary, find_targets
-from slmagent.scenarios.code.trees import Tree, read_tree
 
 
 @pytest.fixture(scope="module")

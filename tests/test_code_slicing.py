@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 from code_tree import write_tree
 
-from slmagent.scenarios.code.holes import body_hole, functions, line_holes
-from slmagent.scenarios.code.slicing import UnusableError, slice_module
-from slmagent.scenarios.code.trees import read_tree, tree_of
+from slmagent.scenarios.code.mining.holes import body_hole, functions, line_holes
+from slmagent.scenarios.code.mining.slicing import UnusableError, slice_module
+from slmagent.scenarios.code.mining.trees import read_tree, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 

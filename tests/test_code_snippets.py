@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from slmagent.scenarios.code.asserts import assert_snippets
-from slmagent.scenarios.code.doctests import doctest_snippets, without_examples
-from slmagent.scenarios.code.holes import functions
+from slmagent.scenarios.code.mining.asserts import assert_snippets
+from slmagent.scenarios.code.mining.doctests import doctest_snippets, without_examples
+from slmagent.scenarios.code.mining.holes import functions
 
 MEAN = '''def mean(values):
     """The arithmetic mean of some numbers.

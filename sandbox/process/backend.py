@@ -30,9 +30,7 @@ class ProcessSandbox(Sandbox):
 
     name = "process"
 
-    def __init__(
-        self, *, require: Requirement | None = None, policy: str | None = None, folders: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *, require: Requirement | None = None, policy: str | None = None, folders: Sequence[str] = ()) -> None:
         """Prepares; starts nothing yet, unless a requirement has to be checked.
 
         Args:
@@ -74,9 +72,7 @@ class ProcessSandbox(Sandbox):
             except ServerGone as problem:
                 failure = str(problem)
                 continue
-            return assemble(
-                _ending(output), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers
-            )
+            return assemble(_ending(output), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
         empty = HeadAndTail(1)
         return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
 

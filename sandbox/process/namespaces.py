@@ -24,11 +24,7 @@ INSIDE = 1000
 """User and group that a program sees itself as."""
 SERVER_NAMESPACES = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
 RUN_NAMESPACES = (
-    syscalls.CLONE_NEWUSER
-    | syscalls.CLONE_NEWPID
-    | syscalls.CLONE_NEWNS
-    | syscalls.CLONE_NEWIPC
-    | syscalls.CLONE_NEWUTS
+    syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWPID | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
 )
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PRIVATE_FOLDERS = ("/work", "/tmp")
@@ -115,7 +111,7 @@ def visible_paths() -> list[str]:
 
 
 def _mapped_files() -> Iterator[str]:
-    """Shared libraries that Python's extension modules need, also under the names that those ask for (`libssl.so.3`, a link)."""
+    """Shared libraries that Python's extension modules need, also under the names they ask for (`libssl.so.3`, a link)."""
     report, writable = os.pipe()
     pid = os.fork()
     if pid == 0:  # a process of its own: what it loads to find out need not stay in memory

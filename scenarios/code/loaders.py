@@ -13,12 +13,12 @@ from typing import Any
 from slmagent.errors import RecordError
 from slmagent.plain import PlainError, from_plain, to_plain
 from slmagent.records import iter_lines, object_from_json, write_lines
-from slmagent.scenarios.code.asserts import statement_snippets
-from slmagent.scenarios.code.holes import body_hole, functions
+from slmagent.scenarios.code.mining.asserts import statement_snippets
+from slmagent.scenarios.code.mining.holes import body_hole, functions
+from slmagent.scenarios.code.mining.slicing import UnusableError
+from slmagent.scenarios.code.mining.snippets import Substitution, mentioned
+from slmagent.scenarios.code.mining.trees import parse
 from slmagent.scenarios.code.records import Check, CodeTask
-from slmagent.scenarios.code.slicing import UnusableError
-from slmagent.scenarios.code.snippets import Substitution, mentioned
-from slmagent.scenarios.code.trees import parse
 
 FORMAT = "slmagent.code_task/1"
 

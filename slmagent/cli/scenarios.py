@@ -13,9 +13,9 @@ from slmagent.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from slmagent.sandbox.base import Sandbox
-    from slmagent.scenarios.code.mining import MinedKind
+    from slmagent.scenarios.code.mining.completions import MinedKind
+    from slmagent.scenarios.code.mining.targets import Summary
     from slmagent.scenarios.code.records import Check, CodeTask
-    from slmagent.scenarios.code.targets import Summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Mine:
         from slmagent import sandbox
         from slmagent.cli.terminal import output
         from slmagent.scenarios.code.loaders import load_tasks, task_to_json
-        from slmagent.scenarios.code.targets import Summary
+        from slmagent.scenarios.code.mining.targets import Summary
 
         kinds = read_kinds(self.kinds)
         for name in ("limit", "max_lines", "max_commits"):
@@ -77,9 +77,9 @@ class Mine:
 
     def _completions(self, box: Sandbox, summary: Summary, have: set[str], kinds: Sequence[MinedKind]) -> Any:
         from slmagent.cli.terminal import messages, progress_bar
-        from slmagent.scenarios.code.mining import mine
-        from slmagent.scenarios.code.targets import find_targets
-        from slmagent.scenarios.code.trees import read_tree
+        from slmagent.scenarios.code.mining.completions import mine
+        from slmagent.scenarios.code.mining.targets import find_targets
+        from slmagent.scenarios.code.mining.trees import read_tree
 
         console = messages()
         with console.status(f"reading {self.path}"):
@@ -92,7 +92,7 @@ class Mine:
 
     def _repairs(self, box: Sandbox, summary: Summary, have: set[str]) -> Any:
         from slmagent.cli.terminal import messages, progress_bar
-        from slmagent.scenarios.code.history import commits, mine_commit
+        from slmagent.scenarios.code.mining.history import commits, mine_commit
 
         hashes = commits(self.path, self.max_commits)
         with progress_bar("commits", len(hashes), messages()) as show:
@@ -211,7 +211,7 @@ def read_kinds(text: str) -> tuple[MinedKind, ...]:
     Raises:
         UsageError: A kind that does not exist, or none.
     """
-    from slmagent.scenarios.code.mining import MINED_KINDS
+    from slmagent.scenarios.code.mining.completions import MINED_KINDS
 
     given = [part.strip() for part in text.split(",") if part.strip()]
     for part in given:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from slmagent.scenarios.code.snippets import Snippet, Substitution, dotted_name, literal, names, needed
+from slmagent.scenarios.code.mining.snippets import Snippet, Substitution, dotted_name, literal, names, needed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _APPROX_TOLERANCE = 1e-6

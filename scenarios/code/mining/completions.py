@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
-from slmagent.scenarios.code.holes import Hole, body_hole, line_holes
-from slmagent.scenarios.code.opening import Judge, Opened, open_target
+from slmagent.scenarios.code.mining.holes import Hole, body_hole, line_holes
+from slmagent.scenarios.code.mining.opening import Judge, Opened, open_target
+from slmagent.scenarios.code.mining.slicing import UnusableError
+from slmagent.scenarios.code.mining.targets import Summary, Target
+from slmagent.scenarios.code.mining.trees import Tree
 from slmagent.scenarios.code.records import CodeTask
-from slmagent.scenarios.code.slicing import UnusableError
-from slmagent.scenarios.code.targets import Summary, Target
-from slmagent.scenarios.code.trees import Tree
 
 MinedKind = Literal["line", "body", "method"]
 MINED_KINDS: tuple[MinedKind, ...] = ("line", "body", "method")

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from slmagent.scenarios.code.finding import Documented, FoundCheck, about, assertions, documented
-from slmagent.scenarios.code.holes import functions
-from slmagent.scenarios.code.trees import Module, Tree
+from slmagent.scenarios.code.mining.finding import Documented, FoundCheck, about, assertions, documented
+from slmagent.scenarios.code.mining.holes import functions
+from slmagent.scenarios.code.mining.trees import Module, Tree
 
 
 @dataclass(slots=True)

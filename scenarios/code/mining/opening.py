@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from slmagent.scenarios.code.doctests import without_examples
-from slmagent.scenarios.code.holes import Function, functions
+from slmagent.scenarios.code.mining.doctests import without_examples
+from slmagent.scenarios.code.mining.holes import Function, functions
+from slmagent.scenarios.code.mining.slicing import UnusableError, slice_module
+from slmagent.scenarios.code.mining.targets import Target
+from slmagent.scenarios.code.mining.trees import Tree, parse
 from slmagent.scenarios.code.records import Check, CodeTask
-from slmagent.scenarios.code.slicing import UnusableError, slice_module
-from slmagent.scenarios.code.targets import Target
-from slmagent.scenarios.code.trees import Tree, parse
 
 _MOST_SHOWN = 2
 """Tests shown when all are of one sort; at least half of them stay hidden."""

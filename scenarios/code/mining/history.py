@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from slmagent.errors import UsageError
-from slmagent.scenarios.code.holes import Function, body_hole, functions, has_docstring
-from slmagent.scenarios.code.mining import MAX_LINES
-from slmagent.scenarios.code.opening import Judge, open_target
+from slmagent.scenarios.code.mining.completions import MAX_LINES
+from slmagent.scenarios.code.mining.holes import Function, body_hole, functions, has_docstring
+from slmagent.scenarios.code.mining.opening import Judge, open_target
+from slmagent.scenarios.code.mining.slicing import UnusableError
+from slmagent.scenarios.code.mining.snippets import bound, names
+from slmagent.scenarios.code.mining.targets import Summary, Target, find_targets
+from slmagent.scenarios.code.mining.trees import Tree, parse, tree_of
 from slmagent.scenarios.code.records import CodeTask
-from slmagent.scenarios.code.slicing import UnusableError
-from slmagent.scenarios.code.snippets import bound, names
-from slmagent.scenarios.code.targets import Summary, Target, find_targets
-from slmagent.scenarios.code.trees import Tree, parse, tree_of
 
 _MOST_EDITS = 5
 """A commit that changes more functions of a file is a rewrite; its old bodies rarely fit."""

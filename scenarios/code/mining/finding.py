@@ -8,13 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from slmagent.scenarios.code.asserts import assert_snippets
-from slmagent.scenarios.code.doctests import doctest_snippets
-from slmagent.scenarios.code.holes import Function
+from slmagent.scenarios.code.mining.asserts import assert_snippets
+from slmagent.scenarios.code.mining.doctests import doctest_snippets
+from slmagent.scenarios.code.mining.holes import Function
+from slmagent.scenarios.code.mining.slicing import UnusableError
+from slmagent.scenarios.code.mining.snippets import Snippet, Substitution, mentioned
+from slmagent.scenarios.code.mining.trees import Module, Tree, is_standard
 from slmagent.scenarios.code.records import Check
-from slmagent.scenarios.code.slicing import UnusableError
-from slmagent.scenarios.code.snippets import Snippet, Substitution, mentioned
-from slmagent.scenarios.code.trees import Module, Tree, is_standard
 
 Owner = ast.Module | ast.ClassDef | Function
 _MOST_CHECKS = 10

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from slmagent.errors import UsageError
-from slmagent.scenarios.code.snippets import bound
+from slmagent.scenarios.code.mining.snippets import bound
 
 _SKIPPED_FOLDERS = {"__pycache__", "site-packages", "dist-packages", "node_modules"}
 _MOST_HOPS = 5

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from slmagent.scenarios.code.snippets import Snippet, lines_of, names, needed
+from slmagent.scenarios.code.mining.snippets import Snippet, lines_of, names, needed
 
 _OPENING = re.compile(r"[rRuU]?(\"\"\"|''')")
 

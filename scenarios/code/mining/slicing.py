@@ -11,8 +11,8 @@ import functools
 from collections import Counter
 from dataclasses import dataclass
 
-from slmagent.scenarios.code.snippets import bound, changed, lines_of, names
-from slmagent.scenarios.code.trees import Module, Tree, is_standard, parse
+from slmagent.scenarios.code.mining.snippets import bound, changed, lines_of, names
+from slmagent.scenarios.code.mining.trees import Module, Tree, is_standard, parse
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slmagent.scenarios.code.slicing import UnusableError
-from slmagent.scenarios.code.snippets import lines_of
+from slmagent.scenarios.code.mining.slicing import UnusableError
+from slmagent.scenarios.code.mining.snippets import lines_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WORK = (ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp)

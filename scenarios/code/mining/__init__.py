@@ -1,0 +1,1 @@
+"""Programming tasks out of code that people have written: functions with tests become completions, commits become repairs."""
