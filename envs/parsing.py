@@ -92,6 +92,11 @@ def _read_call(text: str, position: int, call_id: str) -> tuple[ToolCall, int]:
     return ToolCall(call_id, value["name"], arguments), position
 
 
+def render_thought(text: str) -> str:
+    """Writes what nobody hears, in the form that `parse_action` leaves out."""
+    return f"{THINK_OPEN}{text}{THINK_CLOSE}"
+
+
 def render_call(name: str, arguments: dict[str, Any]) -> str:
     """Writes a call in the form that `parse_action` reads."""
     body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)

@@ -47,7 +47,8 @@ class UserSimEnv(ChatEnv):
     else.
 
     ## Action
-    The assistant's text, any string. Text without a call is said to the user. The one tool is `finish`:
+    The assistant's text, any string. Text without a call is said to the user; a `<think>` block in it is not heard.
+    The one tool is `finish`:
     `<tool_call>{"name": "finish", "arguments": {"message": "..."}}</tool_call>` says a last message and ends the episode;
     words beside the call are a note that nobody hears.
 
@@ -191,8 +192,8 @@ class UserSimEnv(ChatEnv):
         return info
 
     def expert(self, *, evidence: bool = True) -> str:
-        """The scripted expert's next action. All it says is for the user, so there is no evidence to write beside it."""
-        return expert.next_action(self.state, persona=self.state.user.persona.name)
+        """The scripted expert's next action; its evidence is a thought, since the user hears all else."""
+        return expert.next_action(self.state, persona=self.state.user.persona.name, evidence=evidence)
 
 
 _TOOLBOX = ToolBox([Finish])

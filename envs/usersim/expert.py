@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from slmagent.envs.parsing import render_call
+from slmagent.envs.parsing import render_call, render_thought
 from slmagent.envs.usersim import wording
 from slmagent.envs.usersim.episode import Episode
 from slmagent.scenarios.usersim.attributes import ATTRIBUTES
 from slmagent.scenarios.usersim.questions import Question
 
 
-def next_action(episode: Episode, *, persona: str) -> str:
+def next_action(episode: Episode, *, persona: str, evidence: bool) -> str:
     """The right action in any state of an episode that can still be won.
 
     Args:
         episode: The state; only read.
         persona: Whose style to write in; that of the user as it is now is the right one.
+        evidence: Think of the matching row, in a block that the user does not hear, before saying a fact of it.
     """
     question = episode.question
     if question is None:
@@ -26,7 +27,8 @@ def next_action(episode: Episode, *, persona: str) -> str:
     statement, more = _statement(episode, question), _more(episode, question)
     if question.need == "refusal":
         return wording.refusal_text(persona, statement, more)
-    return wording.answer_text(persona, statement, more, episode.user.asking)
+    answer = wording.answer_text(persona, statement, more, episode.user.asking)
+    return f"{render_thought(episode.task.row(question.subject))}{answer}" if evidence else answer
 
 
 def _statement(episode: Episode, question: Question) -> str:

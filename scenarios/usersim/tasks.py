@@ -98,10 +98,11 @@ class Task:
 
     def facts(self) -> str:
         """The table, a line a thing."""
-        return "\n".join(
-            f"{name}: {', '.join(ATTRIBUTES[key].text(row[key]) for key in self.topic.attributes)}"
-            for name, row in self.rows.items()
-        )
+        return "\n".join(map(self.row, self.rows))
+
+    def row(self, name: str) -> str:
+        """The line of one thing."""
+        return f"{name}: {', '.join(ATTRIBUTES[key].text(self.rows[name][key]) for key in self.topic.attributes)}"
 
 
 @dataclass(frozen=True, slots=True)
