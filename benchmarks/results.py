@@ -39,7 +39,7 @@ class Experiment:
     """What to run."""
 
     environment: str = "booking"
-    """Name of a recipe in slmagent/recipe.py; results go under this name."""
+    """Name of a recipe in slmagent/recipe.py; results go under this name, with the level behind it when that is not 1."""
     output_dir: Path = Path("runs/results")
     """Models and episodes, a folder an environment; finished stages found there are not repeated."""
     results: Path = Path("docs/results")
@@ -67,9 +67,14 @@ class Experiment:
         return recipe.RECIPES[self.environment]
 
     @property
+    def name(self) -> str:
+        """What the result files are called."""
+        return self.environment if self.level == 1 else f"{self.environment}-{self.level}"
+
+    @property
     def folder(self) -> Path:
         """Where models and episodes go."""
-        return self.output_dir / self.environment
+        return self.output_dir / self.name
 
     def requests(self) -> list[EpisodeRequest]:
         """The test episodes."""
@@ -141,13 +146,13 @@ def _save(experiment: Experiment, runs: dict[str, list[list[Trajectory]]], secon
     rows = {label: evaluate_runs(runs[label], label=label) for label in ORDER if label in runs}
     against = [label for label in ("SFT", CONTROL, NO_GRADIENT, NO_IMITATION) if label in rows]
     comparisons = [compare_results(rows[RL], rows[label], paired_seeds=True) for label in against]
-    save_results(experiment.results / f"{experiment.environment}.json", list(rows.values()), comparisons)
+    save_results(experiment.results / f"{experiment.name}.json", list(rows.values()), comparisons)
     settings = {
         "experiment": {name: str(value) if isinstance(value, Path) else value for name, value in vars(experiment).items()},
         "recipe": to_plain(experiment.recipe),
         "rl_seconds": seconds,
     }
-    path = experiment.results / f"{experiment.environment}-settings.json"
+    path = experiment.results / f"{experiment.name}-settings.json"
     path.write_text(json.dumps(settings, indent=2) + "\n")
     write_document(experiment.results)
 

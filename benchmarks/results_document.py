@@ -1,6 +1,8 @@
 """Writes docs/results.md from the files in docs/results, and nothing else: every number in it comes from there.
 
-make results-document
+    make docs
+
+A section is made of `NAME-settings.json` and `NAME.json`, and ends with the text of `NAME-note.md` where there is one.
 """
 
 from __future__ import annotations
@@ -45,15 +47,18 @@ def document(results: Path) -> str:
     for path in sorted(results.glob("*-settings.json")):
         name = path.name.removesuffix("-settings.json")
         rows, comparisons = load_results(results / f"{name}.json")
-        sections.append(_section(name, rows, comparisons, json.loads(path.read_text())))
+        note = results / f"{name}-note.md"
+        section = _section(rows, comparisons, json.loads(path.read_text()))
+        sections.append(f"{section}\n{note.read_text()}" if note.is_file() else section)
     return "\n".join([_HEAD, *sections])
 
 
-def _section(name: str, rows: list[EvalResult], comparisons: list[Comparison], settings: Mapping[str, Any]) -> str:
+def _section(rows: list[EvalResult], comparisons: list[Comparison], settings: Mapping[str, Any]) -> str:
     experiment, used = settings["experiment"], settings["recipe"]
     seconds = settings["rl_seconds"]
     minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
-    left_out = "".join(f" --no-{part}" for part in ("control", "ablations") if not experiment.get(part, True))
+    options = "" if experiment["level"] == 1 else f" --level {experiment['level']}"
+    options += "".join(f" --no-{part}" for part in ("control", "ablations") if not experiment.get(part, True))
     lines = [
         f"## {rows[0].env_id.removeprefix('SLMAgent/')} level {experiment['level']}",
         "",
@@ -61,7 +66,7 @@ def _section(name: str, rows: list[EvalResult], comparisons: list[Comparison], s
         f"{used['updates']} GRPO updates, {minutes} minutes by the clock on two CPU cores.",
         "",
         "```sh",
-        f"python benchmarks/results.py --environment {name} --seeds {len(seconds)}{left_out}",
+        f"python benchmarks/results.py --environment {experiment['environment']} --seeds {len(seconds)}{options}",
         "```",
         "",
         "| policy | success | mean return |",

@@ -31,3 +31,14 @@ def test_the_document_follows_the_files(tmp_path: Path) -> None:
     text = script("results_document").document(tmp_path)
     assert "## Other-v0 level 1" in text
     assert "## Booking-v0" not in text
+
+
+def test_a_level_and_a_note_belong_to_their_section(tmp_path: Path) -> None:
+    for kind in (".json", "-settings.json"):
+        text = (ROOT / "docs" / "results" / f"booking{kind}").read_text()
+        (tmp_path / f"booking-2{kind}").write_text(text.replace('"level": 1', '"level": 2'))
+    (tmp_path / "booking-2-note.md").write_text("Why that is so.\n")
+    text = script("results_document").document(tmp_path)
+    assert "## Booking-v0 level 2" in text
+    assert "python benchmarks/results.py --environment booking --seeds 3 --level 2 --no-ablations\n" in text
+    assert text.endswith("Why that is so.\n")
