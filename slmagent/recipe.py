@@ -31,7 +31,7 @@ BOOKING = Recipe("SLMAgent/Booking-v0", max_new_tokens=72)
 RECIPES: Mapping[str, Recipe] = {
     "booking": BOOKING,
     "customer-service": Recipe("SLMAgent/CustomerService-v0", max_new_tokens=88),
-    "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=64),
+    "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=88, demonstrations=64),
 }
 """The recipes by the name of their results."""
 NEXT_TASKS = 12

@@ -30,6 +30,11 @@ def test_the_readme_shows_the_example_as_it_is() -> None:
     assert f"```python\n{code}```" in (ROOT / "README.md").read_text()
 
 
+def test_only_the_right_program_passes_the_grader() -> None:
+    marks = dict(line.split()[:2] for line in run(ROOT / "examples" / "grade_programs.py").splitlines())
+    assert marks == {"right": "+++", "wrong": "--+", "stuck": "---", "cheat": "---", "exit": "---"}
+
+
 @pytest.mark.parametrize("example", [path for path in EXAMPLES if path.name != "custom_agent.py"], ids=lambda path: path.name)
 def test_every_example_runs(example: Path) -> None:
     assert run(example).strip()

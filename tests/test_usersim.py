@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from slmagent.envs.parsing import parse_action, render_call
 from slmagent.envs.usersim import UserSimEnv
 from slmagent.envs.usersim.answers import leaks, names_in, read, values_in
 from slmagent.envs.usersim.episode import STYLE_NEEDED
-from slmagent.envs.usersim.expert import next_action
+from slmagent.envs.usersim.expert import next_action, thought
 from slmagent.rewards.style import TALK, style_fault, style_match
 from slmagent.rewards.usersim import COMPONENTS, DEFAULT_WEIGHTS, UserSimOutcome
 from slmagent.scenarios.personas import PERSONAS
@@ -74,14 +75,14 @@ def facts(env: UserSimEnv) -> str:
 
 
 @EACH_LEVEL
-def test_the_expert_thinks_of_the_row_and_the_user_hears_nothing_of_it(level: int):
+def test_the_expert_thinks_of_what_decides_and_the_user_hears_nothing_of_it(level: int):
     for seed in range(5):
         env, thoughts = make(level), []
 
         def thinking(env: UserSimEnv, kept: list[str] = thoughts) -> str:
             question, action = env.state.question, env.expert()
             if question is not None and question.need != "refusal" and not env.state.premature():
-                assert action.startswith(f"<think>{env.state.task.row(question.subject)}</think>")
+                assert action.startswith(f"<think>{thought(env.state.task, question)}</think>")
                 kept.append(action)
             return action
 
@@ -92,6 +93,27 @@ def test_the_expert_thinks_of_the_row_and_the_user_hears_nothing_of_it(level: in
         assert with_evidence[0] == without[0]
         assert with_evidence[1]["reward_components"] == without[1]["reward_components"]
         assert heard == user_messages(env)
+
+
+def test_a_thought_holds_what_decides():
+    kinds = set()
+    for env, seed in itertools.product((make(1), make(3)), range(15)):
+        env.reset(seed=seed)
+        task = env.state.task
+        for question in task.questions:
+            if question.need == "refusal":
+                continue
+            told = thought(task, question)
+            choice = question.choice
+            kinds.add((choice is None, choice is not None and choice.limit is not None))
+            if choice is None:
+                assert told in task.facts().splitlines()
+                continue
+            values = [int(number) for number in re.findall(r"\d+", told)]
+            assert values[-1] == (min if choice.lowest else max)(values)
+            assert told.endswith(f"{values[-1]} {question.subject}")
+            assert len(values) - 1 == len(choice.fitting(task.rows))
+    assert kinds == {(True, False), (False, False), (False, True)}
 
 
 # ---- exploits -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from slmagent.envs.usersim import wording
 from slmagent.envs.usersim.episode import Episode
 from slmagent.scenarios.usersim.attributes import ATTRIBUTES
 from slmagent.scenarios.usersim.questions import Question
+from slmagent.scenarios.usersim.tasks import Task
 
 
 def next_action(episode: Episode, *, persona: str, evidence: bool) -> str:
@@ -15,7 +16,7 @@ def next_action(episode: Episode, *, persona: str, evidence: bool) -> str:
     Args:
         episode: The state; only read.
         persona: Whose style to write in; that of the user as it is now is the right one.
-        evidence: Think of the matching row, in a block that the user does not hear, before saying a fact of it.
+        evidence: Think of what decides, in a block that the user does not hear, before saying a fact.
     """
     question = episode.question
     if question is None:
@@ -28,7 +29,17 @@ def next_action(episode: Episode, *, persona: str, evidence: bool) -> str:
     if question.need == "refusal":
         return wording.refusal_text(persona, statement, more)
     answer = wording.answer_text(persona, statement, more, episode.user.asking)
-    return f"{render_thought(episode.task.row(question.subject))}{answer}" if evidence else answer
+    return f"{render_thought(thought(episode.task, question))}{answer}" if evidence else answer
+
+
+def thought(task: Task, question: Question) -> str:
+    """What decides: the row of a thing that was named, or the values of all that can be chosen, and the best of them."""
+    choice = question.choice
+    if choice is None:
+        return task.row(question.subject)
+    values = {name: f"{task.rows[name][choice.attribute]} {name}" for name in choice.fitting(task.rows)}
+    extreme = "lowest" if choice.lowest else "highest"
+    return f"{choice.attribute.replace('_', ' ')}: {', '.join(values.values())}; {extreme} {values[question.subject]}"
 
 
 def _statement(episode: Episode, question: Question) -> str:

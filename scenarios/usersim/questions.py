@@ -8,34 +8,12 @@ from typing import Literal
 
 from slmagent.scenarios.draw import Draw
 from slmagent.scenarios.splits import Family
-from slmagent.scenarios.usersim.attributes import ATTRIBUTES, Attribute
+from slmagent.scenarios.usersim.attributes import ATTRIBUTES
 from slmagent.scenarios.usersim.topics import Topic
 
 Need = Literal["value", "name", "refusal"]
 Rows = Mapping[str, Mapping[str, int]]
 """Thing -> property -> value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One thing the user wants to know."""
-
-    need: Need
-    """What must be said: the value of the subject's property, the subject's name, or that it cannot be told."""
-    subject: str
-    """The thing that the right answer is about."""
-    attribute: str
-    """The property that is asked for, or by which the subject is best."""
-    wordings: tuple[str, ...]
-    short: tuple[str, ...]
-    signature: tuple[str | int, ...]
-    """What is asked, without the answer."""
-    hidden: str = ""
-    """The limit that has to be asked for first."""
-    twist: bool = False
-    """Asked after the user has changed its mind about a limit."""
-    turn: bool = False
-    """From here on the user is in another manner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +42,41 @@ class Choice:
         attribute = ATTRIBUTES[self.attribute]
         return attribute.least if self.lowest else attribute.most
 
+    def fitting(self, rows: Rows) -> list[str]:
+        """The things that keep to the limit."""
+        limit = self.limit
+        if limit is None:
+            return list(rows)
+        return [name for name, row in rows.items() if ATTRIBUTES[limit.attribute].allows(row[limit.attribute], limit.value)]
+
     def best(self, rows: Rows) -> str | None:
         """The one thing that is best; None without one. Values of a property are distinct."""
-        limit = self.limit
-        fit = [
-            name
-            for name, row in rows.items()
-            if limit is None or ATTRIBUTES[limit.attribute].allows(row[limit.attribute], limit.value)
-        ]
-        if not fit:
-            return None
-        return (min if self.lowest else max)(fit, key=lambda name: rows[name][self.attribute])
+        fit = self.fitting(rows)
+        return (min if self.lowest else max)(fit, key=lambda name: rows[name][self.attribute]) if fit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing the user wants to know."""
+
+    need: Need
+    """What must be said: the value of the subject's property, the subject's name, or that it cannot be told."""
+    subject: str
+    """The thing that the right answer is about."""
+    attribute: str
+    """The property that is asked for, or by which the subject is best."""
+    wordings: tuple[str, ...]
+    short: tuple[str, ...]
+    signature: tuple[str | int, ...]
+    """What is asked, without the answer."""
+    choice: Choice | None = None
+    """By what the subject is best; None where its name was given."""
+    hidden: str = ""
+    """The limit that has to be asked for first."""
+    twist: bool = False
+    """Asked after the user has changed its mind about a limit."""
+    turn: bool = False
+    """From here on the user is in another manner."""
 
 
 _CHOOSE: Mapping[Family, tuple[str, ...]] = {
@@ -136,6 +138,7 @@ def choose(family: Family, topic: Topic, rows: Rows, choice: Choice, *, told: bo
         wordings,
         (f"{choice.superlative} {topic.noun}{' now' if twist else behind}?",),
         ("choose", choice.attribute, int(choice.lowest), limit.attribute if limit else "", limit.value if limit else 0),
+        choice=choice,
         hidden=limit.attribute if limit and not told and not twist else "",
         twist=twist,
     )
@@ -185,6 +188,5 @@ def limit_matters(rows: Rows, choice: Choice) -> bool:
     """Whether at least two things keep to the limit, and the best of all does not."""
     limit = choice.limit
     assert limit is not None
-    attribute: Attribute = ATTRIBUTES[limit.attribute]
-    fit = [name for name, row in rows.items() if attribute.allows(row[limit.attribute], limit.value)]
+    fit = choice.fitting(rows)
     return len(fit) >= 2 and Choice(choice.attribute, choice.lowest).best(rows) not in fit
