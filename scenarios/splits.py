@@ -43,9 +43,7 @@ class Catalogue:
         sizes: Tasks in a split, at every level.
     """
 
-    def __init__(
-        self, name: str, kinds: Mapping[int, Sequence[str]], sizes: Mapping[str, int] = SPLIT_SIZES
-    ) -> None:
+    def __init__(self, name: str, kinds: Mapping[int, Sequence[str]], sizes: Mapping[str, int] = SPLIT_SIZES) -> None:
         self.name = name
         self.sizes = sizes
         self.kinds = {level: tuple(names) for level, names in kinds.items()}

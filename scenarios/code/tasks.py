@@ -128,19 +128,25 @@ def _works(level: int, split: str, kind: TaskKind) -> tuple[Work, ...]:
 
 
 def _of_family(family: Family, kind: TaskKind) -> list[Work]:
-    if kind in ("line", "expression"):
-        parts = lines_of(family, whole=kind == "expression")
-    else:
-        parts = bodies_of(family)
+    in_line = kind in ("line", "expression")
+    parts = lines_of(family, whole=kind == "expression") if in_line else bodies_of(family)
     if kind == "intent" and not any(choice.topic for choice in family.choices.values()):
         return []
     if kind == "explain" and not family.gist:
         return []
-    return [
+    works = (
         Work(family, part, kind, tuple(zip(part.choices, numbers, strict=True)))
         for part in parts
         for numbers in itertools.product(*(range(len(family.choices[key].options)) for key in part.choices))
-    ]
+    )
+    return [work for work in works if not _nothing(work)]
+
+
+def _nothing(work: Work) -> bool:
+    """Whether what is missing is nothing, or does nothing."""
+    options = dict.fromkeys(work.family.choices, 0) | dict(work.options)
+    missing = Instance(work.family, options, work.family.namings[0]).around(work.part)[1]
+    return missing.strip("() ") in ("", "None", "return None")
 
 
 def _number(*parts: str) -> int:

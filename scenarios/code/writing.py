@@ -71,7 +71,7 @@ def write_task(
     if kind == "repair":
         broken, example = _broken(instance, part, checks, draw)
     elif kind == "explain":
-        broken = reference
+        broken, reference = reference, _docstring(head)
         head = _without_docstring(head)
     before, after = _file(instance, pool, draw, ood=ood, long=level == 4 and draw("long") % 3 == 0)
     called = part.name if kind == "method" else ""
@@ -121,7 +121,8 @@ def _left_open(instance: Instance, part: Part) -> tuple[Instance, tuple[Clarific
     for key in left:
         choice = family.choices[key]
         answer = instance.piece(choice.options[instance.work[key]].answer)
-        said.append(Clarification(choice.topic, tuple(map(instance.piece, choice.cues)), answer))
+        cues = tuple(map(instance.piece, choice.cues))
+        said.append(Clarification(choice.topic, cues, answer, choice.question))
     return Instance(family, instance.work, instance.naming, frozenset(left)), tuple(said)
 
 
@@ -155,9 +156,12 @@ def _gist(instance: Instance, part: Part) -> tuple[str, ...]:
     return tuple(words for words in (*family.gist, *chosen) if words)
 
 
+def _docstring(head: str) -> str:
+    return next(line.strip().strip('"') for line in head.splitlines() if line.lstrip().startswith('"""'))
+
+
 def _without_docstring(head: str) -> str:
-    lines = head.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.lstrip().startswith('"""'))
+    return "".join(line for line in head.splitlines(keepends=True) if not line.lstrip().startswith('"""'))
 
 
 # ---- the file ---------------------------------------------------------------------------------------------------------

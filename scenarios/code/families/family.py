@@ -41,6 +41,8 @@ class Choice:
     """What it is about; empty where it cannot be left open."""
     cues: tuple[str, ...] = ()
     """Phrases that ask about it, as in `scenarios.phrases`."""
+    question: str = ""
+    """How an expert asks about it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ def function(
     return Family(name, dedent(source).strip("\n"), namings, calls, choices, gist)
 
 
-def one_of(*options: tuple[str, ...], vague: str = "", topic: str = "", cues: tuple[str, ...] = ()) -> Choice:
+def one_of(
+    *options: tuple[str, ...], vague: str = "", topic: str = "", cues: tuple[str, ...] = (), question: str = ""
+) -> Choice:
     """A choice; options are the fields of `Option`, in order."""
-    return Choice(tuple(Option(*option) for option in options), vague, topic, cues)
+    return Choice(tuple(Option(*option) for option in options), vague, topic, cues, question)
 
 
 def _plural(*pairs: str) -> tuple[Mapping[str, str], ...]:
@@ -57,6 +59,8 @@ RECORDS_OOD = (
 GRIDS = ({"g": "grid"}, {"g": "table"}, {"g": "matrix"}, {"g": "board"})
 GRIDS_OOD = ({"g": "mosaic"}, {"g": "plots"}, {"g": "hive"}, {"g": "atlas"})
 
+_RISING = "ascending|smallest to|smallest first|increasing|lowest to"
+_FALLING = "descending|largest to|largest first|reverse|decreasing|highest to"
 EDGES = one_of(
     (">", "above", "", "above|greater|more|over|exceed|larger|higher|>"),
     (">=", "at or above", "", "at least|or above|or equal|or more|not below|>="),
@@ -69,13 +73,15 @@ OVER = one_of(
     vague="over",
     topic="limit",
     cues=("exactly", "limit itself", "equal|equals", "at the limit", "inclusive|include|included|including", "strictly"),
+    question="What about a value exactly at the limit?",
 )
 ORDER = one_of(
-    ("", "from the smallest to the largest", "the smallest comes first", "ascending|smallest|increasing|lowest|sort"),
-    (", reverse=True", "from the largest to the smallest", "the largest comes first", "descending|largest|reverse|highest"),
+    ("", "from the smallest to the largest", "the smallest comes first", _RISING),
+    (", reverse=True", "from the largest to the smallest", "the largest comes first", _FALLING),
     vague="in order",
     topic="order",
     cues=("order", "ascending|descending", "smallest|largest first", "which comes first", "way|direction"),
+    question="In which order should they come, ascending or descending?",
 )
 EMPTY = one_of(
     ("0", "0 if there are none", "for an empty list the result is 0"),
@@ -84,6 +90,7 @@ EMPTY = one_of(
     vague="something sensible if there are none",
     topic="empty input",
     cues=("empty", "no values|items|elements|entries", "are none", "nothing"),
+    question="What should come out for an empty list?",
 )
 SEPARATOR = one_of(
     ('", "', "commas and spaces", "use a comma and a space"),
@@ -93,6 +100,7 @@ SEPARATOR = one_of(
     vague="a separator",
     topic="separator",
     cues=("separator|delimiter", "between", "character|comma|semicolon|hyphen|slash", "join them with"),
+    question="Which separator should I use?",
 )
 DIGITS = one_of(
     ("0", "to no decimals", "round to no decimals at all"),
@@ -102,6 +110,14 @@ DIGITS = one_of(
     vague="in the usual way",
     topic="rounding",
     cues=("decimals|digits|places", "round|rounded|rounding", "precise|precision|exact"),
+    question="To how many decimals should I round?",
 )
-LISTS = ("f([3, 8, 5, 12, 7], 7)", "f([], 4)", "f([4, 4, 9, 1, -2, 10], 4)", "f([10, 0, -6, 25, 2], 2)", "f([6], 6)", "f([1, 2, 3], 9)")
+LISTS = (
+    "f([3, 8, 5, 12, 7], 7)",
+    "f([], 4)",
+    "f([4, 4, 9, 1, -2, 10], 4)",
+    "f([10, 0, -6, 25, 2], 2)",
+    "f([6], 6)",
+    "f([1, 2, 3], 9)",
+)
 PLAIN = ("f([3, 8, 5, 12, 7])", "f([4, 9, 1, 4, -2, 10])", "f([25, 6, 14, 2])", "f([-3, -8, -5, 4])", "f([7, 2, 30, 11, 5, 9])")
