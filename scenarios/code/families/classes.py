@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
-from slmagent.scenarios.code.families.family import Choice, Family, Naming
-from slmagent.scenarios.code.families.shared import one_of
-
-_EDGE = one_of((">", "above"), (">=", "at or above"), ("<", "below"), ("<=", "at or below"))
-_END = one_of(("max", "highest"), ("min", "lowest"))
-
-
-def _class(name: str, namings: tuple[Naming, ...], source: str, calls: tuple[str, ...], **choices: Choice) -> Family:
-    return Family(name, dedent(source).strip("\n"), namings, calls, choices, kind="class")
-
+from slmagent.scenarios.code.families.family import Family
+from slmagent.scenarios.code.families.shared import EDGES, ENDS, class_of, one_of
 
 CLASS_FAMILIES: tuple[Family, ...] = (
-    _class(
+    class_of(
         "stock",
         tuple(
             {"C": c, "k": k, "v": v}
@@ -68,7 +58,7 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("left", ", debts are allowed"),
             ("left if left >= 0 else self.<v>(<k>)", ", nothing if there is not enough"),
         ),
-        edge=_EDGE,
+        edge=EDGES,
         how=one_of(
             ("sum(self.entries.values())", "sum over all"),
             ("max(self.entries, key=self.<v>)", "<k> of which there is most"),
@@ -77,7 +67,7 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("min(self.entries.values())", "smallest <v>"),
         ),
     ),
-    _class(
+    class_of(
         "account",
         tuple(
             {"C": c, "b": b} for c, b in (("Account", "balance"), ("Tank", "level"), ("Battery", "charge"), ("Budget", "rest"))
@@ -142,7 +132,7 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("self.<b> / self.top", "the share of the top that is used"),
         ),
     ),
-    _class(
+    class_of(
         "board",
         tuple({"C": c, "x": x} for c, x in (("Scores", "player"), ("Votes", "party"), ("Hits", "page"), ("Tips", "waiter"))),
         '''
@@ -187,10 +177,10 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("given[0]", "first"),
             ("max(given) - min(given)", "spread"),
         ),
-        end=_END,
-        edge=_EDGE,
+        end=ENDS,
+        edge=EDGES,
     ),
-    _class(
+    class_of(
         "queue",
         tuple({"C": c, "x": x} for c, x in (("Queue", "job"), ("Desk", "guest"), ("Printer", "page"), ("Clinic", "patient"))),
         '''
@@ -249,7 +239,7 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("self.waiting[::-1]", "the last that came first"),
         ),
     ),
-    _class(
+    class_of(
         "trip",
         tuple({"C": c, "p": p} for c, p in (("Route", "stop"), ("Tour", "town"), ("Cruise", "port"), ("Hike", "hut"))),
         '''
@@ -294,9 +284,9 @@ CLASS_FAMILIES: tuple[Family, ...] = (
         ),
         end=one_of(("max", "longest"), ("min", "shortest")),
         base=one_of(("0", "0"), ("1", "1")),
-        edge=_EDGE,
+        edge=EDGES,
     ),
-    _class(
+    class_of(
         "cart",
         tuple(
             {"C": c, "x": x} for c, x in (("Cart", "product"), ("Order", "dish"), ("Basket", "fruit"), ("Invoice", "service"))
@@ -352,98 +342,5 @@ CLASS_FAMILIES: tuple[Family, ...] = (
             ("line[2]", "highest quantity"),
             ("-line[1]", "lowest price"),
         ),
-    ),
-)
-
-CLASS_FAMILIES_OOD: tuple[Family, ...] = (
-    _class(
-        "orchard",
-        tuple(
-            {"C": c, "t": t} for c, t in (("Orchard", "tree"), ("Vineyard", "vine"), ("Apiary", "hive"), ("Meadow", "flower"))
-        ),
-        '''
-        class <C>:
-            """What each <t> has given, year by year."""
-
-            def __init__(self):
-                self.years = {}
-
-            def note(self, year, gifts):
-                """Keep the gifts of a year, a number for each <t>."""
-                self.years[year] = gifts
-
-            def sum_of(self, year):
-                """Return all that a year gave."""
-                return sum(self.years.get(year, []))
-
-            def year_of(self):
-                """Return the year that gave <end!> in all."""
-                return <end>(self.years, key=self.sum_of)
-
-            def good_years(self, limit):
-                """Return, sorted, the years that gave in all <edge!> the limit."""
-                return sorted(year for year in self.years if self.sum_of(year) <edge> limit)
-
-            def per_<t>(self, year):
-                """Return what a year gave in all by the number of its gifts, <round!>."""
-                return <round>
-        ''',
-        (
-            "o = <C>()\no.note(2001, [4, 9, 3])\no.note(2002, [1, 1])\no.note(2003, [8, 8, 0, 0])\n"
-            "[o.year_of(), o.good_years(16), o.good_years(2), o.per_<t>(2001)]",
-            "o = <C>()\no.note(1, [7, 2, 2])\no.note(2, [5])\n[o.year_of(), o.good_years(5), o.per_<t>(1), o.per_<t>(2)]",
-        ),
-        end=one_of(("max", "most"), ("min", "least")),
-        edge=_EDGE,
-        round=one_of(
-            ("self.sum_of(year) / len(self.years[year])", "as a fraction"),
-            ("self.sum_of(year) // len(self.years[year])", "in whole numbers"),
-            ("round(self.sum_of(year) / len(self.years[year]), 1)", "to one decimal"),
-            (
-                "max(self.years[year]) - self.sum_of(year) // len(self.years[year])",
-                "in whole numbers, subtracted from the largest gift",
-            ),
-        ),
-    ),
-    _class(
-        "lighthouse",
-        tuple({"C": c, "s": s} for c, s in (("Lighthouse", "ship"), ("Ferry", "car"), ("Tower", "bird"), ("Gate", "sheep"))),
-        '''
-        class <C>:
-            """Logs the hour of each <s> that passes."""
-
-            def __init__(self):
-                self.log = []
-
-            def passes(self, <s>, hour):
-                """Log a <s>."""
-                self.log.append((hour, <s>))
-
-            def seen(self, <s>):
-                """Return the hours at which a <s> passed, sorted."""
-                return sorted(hour for hour, name in self.log if name == <s>)
-
-            def watch(self, <s>):
-                """Return <what!> of a <s> that passed at least once."""
-                return <what>
-
-            def night(self, hour):
-                """Return, sorted, each <s> that passed at an hour <edge!> the given one."""
-                return sorted({name for when, name in self.log if when <edge> hour})
-        ''',
-        (
-            'w = <C>()\nw.passes("a", 5)\nw.passes("b", 7)\nw.passes("a", 2)\nw.passes("c", 7)\n'
-            '[w.watch("a"), w.watch("b"), w.night(5), w.night(7)]',
-            'w = <C>()\nw.passes("k", 9)\nw.passes("k", 1)\nw.passes("k", 4)\nw.passes("d", 4)\n'
-            '[w.watch("k"), w.watch("d"), w.night(4)]',
-        ),
-        what=one_of(
-            ("self.seen(<s>)[0]", "the first hour"),
-            ("self.seen(<s>)[-1]", "the last hour"),
-            ("len(self.seen(<s>))", "the number of passages"),
-            ("self.seen(<s>)[-1] - self.seen(<s>)[0]", "the hours between the first and the last passage"),
-            ("sum(self.seen(<s>))", "the sum of the hours"),
-        ),
-        edge=_EDGE,
     ),
 )

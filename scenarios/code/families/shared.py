@@ -15,11 +15,21 @@ def function(
     return Family(name, dedent(source).strip("\n"), namings, calls, choices, gist)
 
 
+def class_of(name: str, namings: tuple[Naming, ...], source: str, calls: tuple[str, ...], **choices: Choice) -> Family:
+    """A family of classes."""
+    return Family(name, dedent(source).strip("\n"), namings, calls, choices, kind="class")
+
+
 def one_of(
     *options: tuple[str, ...], vague: str = "", topic: str = "", cues: tuple[str, ...] = (), question: str = ""
 ) -> Choice:
     """A choice; options are the fields of `Option`, in order."""
     return Choice(tuple(Option(*option) for option in options), vague, topic, cues, question)
+
+
+def calls_on(inputs: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    """A call for each input and each further argument."""
+    return tuple(f"f({value}{', ' + extra if extra else ''})" for value in inputs for extra in more or ("",))
 
 
 def _plural(*pairs: str) -> tuple[Mapping[str, str], ...]:
@@ -67,6 +77,7 @@ EDGES = one_of(
     ("<", "below", "", "below|less|smaller|under|lower|<"),
     ("<=", "at or below", "", "at most|or below|or equal|or less|not above|<="),
 )
+ENDS = one_of(("max", "highest"), ("min", "lowest"))
 OVER = one_of(
     (">", "above", "leave out what is exactly at the limit", "above|greater|more|over|exceed|larger|higher|>"),
     (">=", "at or above", "keep what is exactly at the limit, too", "at least|or above|or equal|or more|not below|>="),
