@@ -15,7 +15,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "progress": 1.0,
     "veto": -1.0,
 }
-"""`veto` is the episode total that an attack on the sandbox fixes; `progress` scales the potential-based shaping."""
+"""`veto` is the episode total that a broken rule fixes; `progress` scales the potential-based shaping."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ def read_answer(task: CodeTask, code: str) -> Answer:
     whole = _definition(task, code)
     if whole is not None:
         return Answer(whole, _replaced(task, whole))
-    begun = line_start(task).strip()
-    if begun:
+    begun = line_start(task)
+    if begun.strip():
         filling = _continued(begun, code)
         return Answer(filling, f"{task.before}{filling}{task.after}")
     inner = indent(code, indentation(task)).strip()
@@ -70,15 +70,13 @@ def _continued(begun: str, code: str) -> str:
 
 def _after(begun: str, line: str) -> str | None:
     position = 0
-    for character in begun:
-        if character.isspace():
-            continue
+    for character in "".join(begun.split()):
         while position < len(line) and line[position].isspace():
             position += 1
         if position >= len(line) or line[position] != character:
             return None
         position += 1
-    return line[position:].lstrip() if begun[-1] in "([{ " or not line[position : position + 1].isspace() else line[position:]
+    return line[position:].lstrip() if begun[-1].isspace() else line[position:]
 
 
 def _definition(task: CodeTask, code: str) -> str | None:
@@ -107,4 +105,6 @@ def _replaced(task: CodeTask, whole: str) -> str:
     stop = next(
         (n for n, line in enumerate(below) if line.strip() and len(line) - len(line.lstrip()) <= len(margin)), len(below)
     )
-    return "\n".join([*above[:start], indent(whole, margin), *([""] if stop else []), *below[stop:]])
+    while stop and not below[stop - 1].strip():
+        stop -= 1
+    return "\n".join([*above[:start], indent(whole, margin), *below[stop:]])

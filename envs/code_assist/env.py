@@ -67,7 +67,7 @@ class CodeAssistEnv(ChatEnv):
     | `feedback` | 1.0 | 1 when the programmer accepts |
     | `length` | 0.1 | 1 to -1, falling from 1.5 to 4 times the length needed |
     | `progress` | 1.0 | potential-based shaping: open things asked about, acceptance |
-    | `veto` | -1 | code that the sandbox's system-call filter had to kill ends the episode and fixes its total |
+    | `veto` | -1 | for rules of a subclass; code cannot break any here, since the sandbox refuses what it must not do |
 
     Answers without effect (`pass`, `return None`, a docstring) and copies of the context (more than half of their tokens in
     runs of ten that stand in the file) are never accepted and earn 0. With the default weights a success totals at least 1.4
@@ -84,8 +84,8 @@ class CodeAssistEnv(ChatEnv):
 
     ## Episode End
     Terminates when the agent calls `finish`, when the programmer leaves (it has seen enough answers, its patience is gone, or
-    four actions in a row brought nothing new; if it had accepted, that still is a success) and when the sandbox was attacked.
-    Truncates after `max_turns` actions. `info["stop_reason"]` says which; `info["success"]` and `info["task_kind"]` come with
+    four actions in a row brought nothing new; if it had accepted, that still is a success). Truncates after `max_turns`
+    actions. `info["stop_reason"]` says which; `info["success"]` and `info["task_kind"]` come with
     the end.
 
     ## Arguments
@@ -160,8 +160,6 @@ class CodeAssistEnv(ChatEnv):
             handed = episode.hand_in(code)
         if handed is not None:
             self._record("proposal", accepted=handed.accepted, failure=handed.trial.failure)
-            if handed.trial.attack:
-                self._violate("sandbox")
         return handed
 
     def _problem(self, handed: Handed) -> str:
@@ -189,8 +187,6 @@ class CodeAssistEnv(ChatEnv):
         episode.idle = 0 if fresh else episode.idle
         code = code_in(tool.code) or tool.code
         trial = try_program(read_answer(episode.task, code).program, episode.task.examples)
-        if trial.attack:
-            self._violate("sandbox")
         if trial.failure:
             wanted = f", expected {trial.expected}" if trial.expected else ""
             return f"{trial.failure}{wanted}"
@@ -239,7 +235,7 @@ class CodeAssistEnv(ChatEnv):
         return {
             "user": episode.user.state(),
             "handed": [[one.accepted, one.trial.failure, one.explained] for one in episode.handed],
-            "tried": sorted(episode.tried),
+            "tried": sorted(map(ascii, episode.tried)),
             "idle": episode.idle,
         }
 

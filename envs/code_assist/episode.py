@@ -14,7 +14,7 @@ from slmagent.scenarios.code.records import CodeTask
 
 MIN_WORDS = 5
 """Words that an explanation needs at least."""
-_NO_CODE = Trial(False, False, False, "it is too long", "", False)
+_NO_CODE = Trial(False, False, False, "it is too long", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Episode:
         if len(prose.split()) < MIN_WORDS or prose.endswith("?"):
             return None
         share = named(self.task, prose)
-        self.handed.append(Handed(None, Trial(True, True, share == 1.0, "", "", False), True, share))
+        self.handed.append(Handed(None, Trial(True, True, share == 1.0, "", ""), True, share))
         return self.handed[-1]
 
     def progress(self) -> float:

@@ -30,8 +30,6 @@ class Trial:
     """The first thing that went wrong, without what was expected; empty if nothing did."""
     expected: str
     """What was expected there; empty where nothing in particular was."""
-    attack: bool
-    """The system-call filter had to kill it."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -47,12 +45,12 @@ def try_program(program: str, checks: tuple[Check, ...]) -> Trial:
         syntax = error.type not in _NO_SYNTAX
         place = "" if error.line is None else f" in line {error.line}"
         failure = f"{error.type}{place}: {error.message}" if result.status == "error" else f"it {error.message}"
-        return Trial(syntax, False, False, failure, "", error.type == "SIGSYS")
+        return Trial(syntax, False, False, failure, "")
     for check, verdict in zip(checks, result.verdicts, strict=True):
         if not verdict.passed:
             runs = all(one.ran and not one.raised for one in result.verdicts)
-            return Trial(True, runs, False, f"{_call(check)} gives {verdict.got}", _wanted(check), False)
-    return Trial(True, True, True, "", "", False)
+            return Trial(True, runs, False, f"{_call(check)} gives {verdict.got}", _wanted(check))
+    return Trial(True, True, True, "", "")
 
 
 def _call(check: Check) -> str:
