@@ -13,6 +13,7 @@ from slmagent.envs.code_assist import CodeAssistEnv
 from slmagent.envs.code_assist.answers import code_in
 from slmagent.envs.code_assist.env import PROPOSALS
 from slmagent.envs.code_assist.episode import judge
+from slmagent.envs.code_assist.expert import solution
 from slmagent.envs.parsing import render_call
 from slmagent.rewards.code_assist import COMPONENTS, DEFAULT_WEIGHTS, CodeOutcome
 from slmagent.rewards.composite import Composite
@@ -60,9 +61,7 @@ def start(env: CodeAssistEnv, kind: str) -> None:
 
 def code_of(env: CodeAssistEnv) -> str:
     """What the expert would hand in."""
-    code = code_in(env.expert())
-    assert code is not None
-    return code
+    return solution(env.state.task)
 
 
 # ---- exploits -----------------------------------------------------------------------------------------------------------
@@ -148,9 +147,9 @@ def test_a_try_beforehand_changes_nothing(level: int) -> None:
     def tries_first(env: CodeAssistEnv) -> str:
         action = env.expert()
         code = code_in(action)
-        if code is None or env.state.tried:
+        if code is None or env.state.idle:
             return action
-        return render_call("run", {"code": code})
+        return render_call("run", {"code": f"{code}  # tried"})
 
     for seed in range(5):
         total, info = play(env, tries_first, seed=seed)
@@ -200,7 +199,7 @@ def test_the_programmer_looks_at_so_many_answers(level: int, kind: str) -> None:
 def test_an_answer_can_be_mended_and_the_failing_test_is_told(level: int, kind: str) -> None:
     env = make(level)
     start(env, kind)
-    right = env.expert()
+    right = block(code_of(env))
     _, _, terminated, _, _ = env.step(block("return 'wrong'"))
     assert not terminated
     assert " gives " in heard(env)
@@ -259,7 +258,7 @@ def test_an_explanation_is_judged_by_its_words_and_not_by_code() -> None:
 def test_code_in_the_last_message_counts() -> None:
     env = make(2)
     env.reset(seed=0)
-    _, _, terminated, _, info = env.step(render_call("finish", {"message": env.expert()}))
+    _, _, terminated, _, info = env.step(render_call("finish", {"message": block(code_of(env))}))
     assert terminated
     assert info["success"] is True
 

@@ -1,4 +1,4 @@
-"""The scripted expert: asks what is open, hands in what belongs at the cursor, says goodbye."""
+"""The scripted expert: asks what is open, tries longer code, hands in what belongs at the cursor, says goodbye."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from slmagent.envs.parsing import render_call
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import indentation, line_start, skeleton
 
+TRIED = ("method", "intent", "repair")
+"""Kinds of tasks in which code is tried before it is handed in."""
 GOODBYE = "Good luck with the rest."
 
 
@@ -28,12 +30,15 @@ def next_action(episode: Episode, *, evidence: bool) -> str:
         return left.question
     if episode.explaining:
         return f"It does this: {task.reference}"
-    block = f"```python\n{_code(task)}\n```"
+    code = solution(task)
+    if task.kind in TRIED and code not in episode.tried:
+        return render_call("run", {"code": code})
+    block = f"```python\n{code}\n```"
     why = _evidence(task) if evidence else ""
     return f"{why}\n{block}" if why else block
 
 
-def _code(task: CodeTask) -> str:
+def solution(task: CodeTask) -> str:
     """What belongs at the cursor: the whole line where one has been begun."""
     begun = line_start(task).strip()
     return f"{line_start(task).lstrip()}{task.reference}" if begun else dedent(f"{indentation(task)}{task.reference}")
