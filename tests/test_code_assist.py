@@ -188,6 +188,7 @@ def test_what_has_no_effect_or_copies_earns_nothing() -> None:
 def test_the_programmer_looks_at_so_many_answers(level: int, kind: str) -> None:
     env = make(level)
     start(env, kind)
+    info: dict[str, Any] = {}
     for number in range(PROPOSALS[level]):
         _, _, terminated, _, info = env.step(block("1" if level < 2 else f"return [{number}, 'wrong']"))
         assert terminated is (number == PROPOSALS[level] - 1)
