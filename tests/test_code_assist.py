@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -15,9 +16,13 @@ from slmagent.envs.code_assist.env import PROPOSALS
 from slmagent.envs.code_assist.episode import judge
 from slmagent.envs.code_assist.expert import solution
 from slmagent.envs.parsing import render_call
+from slmagent.errors import SlmagentError, UsageError
 from slmagent.rewards.code_assist import COMPONENTS, DEFAULT_WEIGHTS, CodeOutcome
 from slmagent.rewards.composite import Composite
+from slmagent.scenarios.code.loaders import save_tasks
 from slmagent.scenarios.code.skeleton import skeleton
+from slmagent.scenarios.code.tasks import make_task, scenario_ids
+from slmagent.scenarios.splits import belongs_to
 
 LEVELS = range(6)
 EACH_LEVEL = pytest.mark.parametrize("level", LEVELS)
@@ -292,3 +297,30 @@ def test_relevance_by_embeddings() -> None:
     env = make(2, relevance="embedding")
     _, info = play(env, expert, seed=0)
     assert 0.0 < info["reward_components"]["relevance"] < 0.5
+
+
+# ---- tasks of one's own -----------------------------------------------------------------------------------------------------
+
+
+def test_tasks_from_a_file_are_played_like_others(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    tasks = [make_task(name) for name in scenario_ids(2, "train")[:12]]
+    save_tasks(path, tasks)
+    for split in ("train", "ood"):
+        env = make(2, split=split, tasks=str(path))
+        assert set(env.scenario_ids) <= {task.name for task in tasks}
+        total, info = play(env, expert, seed=0)
+        assert info["success"] is True
+        assert info["task_kind"] == "body"
+        assert total > 1.4
+    assert len(make(2, split="ood", tasks=str(path)).scenario_ids) == 12
+
+
+def test_a_file_that_cannot_be_used_is_refused_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    with pytest.raises(SlmagentError, match=r"tasks\.jsonl"):
+        make(2, tasks=str(path))
+    save_tasks(path, [make_task(scenario_ids(2, "train")[0])])
+    empty = [split for split in ("train", "val", "test") if not belongs_to(split)((scenario_ids(2, "train")[0],))]
+    with pytest.raises(UsageError, match="has no task for the split"):
+        make(2, split=empty[0], tasks=str(path))

@@ -22,8 +22,8 @@ from slmagent.rewards.code_assist import COMPONENTS, DEFAULT_WEIGHTS, CodeOutcom
 from slmagent.rewards.code_measures import length_score, shared_names, similarity
 from slmagent.rewards.composite import Composite
 from slmagent.rewards.guards.embedding import Embed, find_embedder, load_embedder
+from slmagent.scenarios.code.collection import collection
 from slmagent.scenarios.code.programmer import Programmer
-from slmagent.scenarios.code.tasks import kind_of, make_task, persona_of, scenario_ids
 from slmagent.scenarios.personas import PERSONAS
 from slmagent.types import ParsedAction
 
@@ -91,7 +91,8 @@ class CodeAssistEnv(ChatEnv):
     ## Arguments
     See `ChatEnv`: `level` (0 to 5), `split` (`train`, `val`, `test`, `ood`), `prompt_style`, `max_turns`,
     `reward_weights`, `shaping_gamma`, `user_llm`, `render_mode`. `relevance` is `lexical` or `embedding` (needs the extra
-    `embed` and its model).
+    `embed` and its model). `tasks` is a JSONL file of your own tasks, as `slmagent scenarios mine` writes it
+    (docs/code_tasks.md); the level then decides how many answers there are and what the programmer tells.
 
     ## Version History
     * v0: first version.
@@ -107,10 +108,11 @@ class CodeAssistEnv(ChatEnv):
     }
     default_weights: ClassVar[Mapping[str, float]] = DEFAULT_WEIGHTS
 
-    def __init__(self, *, relevance: Likeness = "lexical", **kwargs: Any) -> None:
+    def __init__(self, *, relevance: Likeness = "lexical", tasks: str | None = None, **kwargs: Any) -> None:
         if relevance not in ("lexical", "embedding"):
             raise ValueError(f"unknown relevance {relevance!r}; expected 'lexical' or 'embedding'")
         self.relevance = relevance
+        self.collection = collection(tasks)
         self._embed = _embedder() if relevance == "embedding" else None
         super().__init__(**kwargs)
 
@@ -118,11 +120,11 @@ class CodeAssistEnv(ChatEnv):
         return 2 * step_budget(LONGEST_EXPERT[self.level]) + 2 * PROPOSALS[self.level]
 
     def _list_scenarios(self) -> Sequence[str]:
-        return scenario_ids(self.level, self.split)
+        return self.collection.ids(self.level, self.split)
 
     def _begin(self, scenario_id: str, user_rng: np.random.Generator) -> tuple[str, str]:
-        task = make_task(scenario_id)
-        user = Programmer(task, PERSONAS[persona_of(scenario_id)], user_rng)
+        task = self.collection.task(scenario_id)
+        user = Programmer(task, PERSONAS[self.collection.persona(scenario_id)], user_rng)
         self.toolbox = _TOOLBOX
         self.state = Episode(task, user, PROPOSALS[self.level])
         self._composite = Composite(COMPONENTS, self.weights)
@@ -130,7 +132,7 @@ class CodeAssistEnv(ChatEnv):
 
     def task_kind(self, scenario_id: str) -> str:
         """What is wanted: one of `slmagent.scenarios.code.records.TaskKind`."""
-        return kind_of(scenario_id)
+        return self.collection.kind(scenario_id)
 
     def _hear(self, text: str) -> UserTurn:
         episode = self.state

@@ -50,7 +50,11 @@ def _evidence(task: CodeTask) -> str:
         return ". ".join(left.answer[:1].upper() + left.answer[1:] for left in task.clarifications) + "."
     line = task.before.count("\n") + 1
     documented = ""
-    for node in ast.walk(ast.parse(skeleton(task))):
+    try:
+        tree = ast.parse(skeleton(task))
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
             documented = ast.get_docstring(node) or documented
     return documented.partition("\n")[0]

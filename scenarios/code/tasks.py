@@ -30,8 +30,8 @@ KINDS: Mapping[int, tuple[TaskKind, ...]] = {
 }
 SIZES: Mapping[str, int] = {"train": 600, "val": 150, "test": 200, "ood": 60}
 """Tasks a level."""
-_PERSONAS = ("concise", "detailed", "humorous", "technical", "impatient", "confused")
-_OOD_PERSONAS = (*_PERSONAS, "non_native")
+PERSONAS = ("concise", "detailed", "humorous", "technical", "impatient", "confused")
+_OOD_PERSONAS = (*PERSONAS, "non_native")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def kind_of(scenario_id: str) -> str:
 def persona_of(scenario_id: str) -> str:
     """Whose manner the programmer has."""
     _, split, _ = _CATALOGUE.read(scenario_id)
-    personas = _OOD_PERSONAS if split == "ood" else _PERSONAS
+    personas = _OOD_PERSONAS if split == "ood" else PERSONAS
     return personas[_number("persona", scenario_id) % len(personas)]
 
 
