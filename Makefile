@@ -6,6 +6,7 @@
 #   make docs       set-up, then: docs/environments from the environments, docs/results.md from docs/results
 #   make results    set-up, then: the numbers of docs/results.md for Booking (resumable; takes hours)
 #   make bench-envs set-up, then: environment steps a second, beside other suites from PyPI (docs/benchmarks.md)
+#   make bench-sandbox  set-up, then: isolated runs a second, beside cold interpreters (docs/sandbox.md)
 #   make clean      removes build products and caches;  make distclean  the virtual environment, too
 #
 # Variables:
@@ -22,7 +23,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.set-up
 
-.PHONY: demo test check docs results bench-envs model clean distclean
+.PHONY: demo test check docs results bench-envs bench-sandbox model clean distclean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -56,6 +57,9 @@ docs: model
 
 bench-envs: $(STAMP)
 	$(BIN)/python benchmarks/envs.py
+
+bench-sandbox: $(STAMP)
+	$(BIN)/python benchmarks/sandbox.py
 
 results: model
 	$(BIN)/python benchmarks/results.py

@@ -6,6 +6,7 @@ import gymnasium
 
 ENTRY_POINTS = {
     "SLMAgent/Booking-v0": "slmagent.envs.booking:BookingEnv",
+    "SLMAgent/CodeAssist-v0": "slmagent.envs.code_assist:CodeAssistEnv",
     "SLMAgent/CustomerService-v0": "slmagent.envs.customer_service:CustomerServiceEnv",
     "SLMAgent/UserSim-v0": "slmagent.envs.usersim:UserSimEnv",
 }

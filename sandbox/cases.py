@@ -56,3 +56,5 @@ class Verdict:
     characters."""
     ran: bool = True
     """False when the program ended (error, limit) before its turn came."""
+    raised: bool = False
+    """It failed by an exception that was not expected."""

@@ -52,7 +52,8 @@ def _verdict(case: Case, answer: dict[str, Any]) -> Verdict:
     if type(raised) is dict:
         names = raised.get("names")
         text = f"{raised.get('type')}: {raised.get('message')}".removesuffix(": ")
-        return Verdict(case.raises is not None and type(names) is list and case.raises in names, _short(text))
+        passed = case.raises is not None and type(names) is list and case.raises in names
+        return Verdict(passed, _short(text), raised=not passed)
     if case.output is not None:
         got, wanted = (scrub(text).rstrip("\n") for text in (shown, case.output))
         return Verdict(_same_text(wanted, got, case.tolerance), _short(got))

@@ -16,6 +16,8 @@ _MARKUP = re.compile(
     r"|\b(?:tool_call|language model|as an ai)\b",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"`[^`]+`")
+"""Code in a message."""
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+")
 _YES = re.compile(
@@ -82,7 +84,7 @@ class Brief:
 
     def must_hold(self) -> tuple[str, ...]:
         """What a wording has to repeat to the letter: facts, and names and numbers outside of them."""
-        rest = self.script
+        rest = _QUOTED.sub(" ", self.script)
         for fact in self.facts:
             rest = re.sub(re.escape(fact), " ", rest, flags=re.IGNORECASE)
         return (*self.facts, *dict.fromkeys(_entities(rest)))
@@ -107,18 +109,28 @@ def objection(text: str, brief: Brief) -> str | None:
     return next((problem for check in checks if (problem := check(text, brief)) is not None), None)
 
 
+def _unquoted(text: str, brief: Brief) -> str:
+    """A wording without the code that the script quotes."""
+    for quoted in _QUOTED.findall(brief.script):
+        text = text.replace(quoted, " ")
+    return text
+
+
 def _form(text: str, brief: Brief) -> str | None:
     words = len(_WORD.findall(text))
     if not words:
         return "it is empty"
     if words > brief.most_words:
         return f"it is longer than {brief.most_words} words"
-    if _MARKUP.search(text) or not text.isprintable():
+    if _MARKUP.search(_unquoted(text, brief)) or not text.isprintable():
         return "it holds markup or the name of a role"
     return None
 
 
 def _missing(text: str, brief: Brief) -> str | None:
+    for quoted in _QUOTED.findall(brief.script):
+        if quoted not in text:
+            return f"it lacks {quoted}, letter for letter"
     for value in brief.must_hold():
         if not holds(text, value):
             return f"it lacks {value!r}, word for word"

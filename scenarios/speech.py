@@ -11,12 +11,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from slmagent.scenarios.code.lines import CODE_LINES
 from slmagent.scenarios.inquiry_lines import INQUIRY_LINES
 from slmagent.scenarios.lines import ASIDES, GREETINGS, LEADS, LINES
 from slmagent.scenarios.personas import Persona
 from slmagent.scenarios.typos import TYPO_WORDS, misspell
 
-_LINES = {**LINES, **INQUIRY_LINES}
+_LINES = {**LINES, **INQUIRY_LINES, **CODE_LINES}
 CROSS_BELOW = -0.4
 """Mood below which users sound cross."""
 _WORD = re.compile(r"(?<![{\w'-])[a-z]+(?![\w'-])")

@@ -40,15 +40,17 @@ class Catalogue:
     Args:
         name: First part of the ids.
         kinds: Task kinds by level, in the proportions in which they come.
+        sizes: Tasks in a split, at every level.
     """
 
-    def __init__(self, name: str, kinds: Mapping[int, Sequence[str]]) -> None:
+    def __init__(self, name: str, kinds: Mapping[int, Sequence[str]], sizes: Mapping[str, int] = SPLIT_SIZES) -> None:
         self.name = name
+        self.sizes = sizes
         self.kinds = {level: tuple(names) for level, names in kinds.items()}
         self.ids = functools.cache(self._ids)
 
     def _ids(self, level: int, split: str) -> tuple[str, ...]:
-        return tuple(f"{self.name}-{level}-{split}-{index:05d}" for index in range(SPLIT_SIZES[split]))
+        return tuple(f"{self.name}-{level}-{split}-{index:05d}" for index in range(self.sizes[split]))
 
     def read(self, scenario_id: str) -> tuple[int, str, str]:
         """Level, split and kind of a task.
@@ -57,7 +59,7 @@ class Catalogue:
             ValueError: There is no task with this id.
         """
         match = re.fullmatch(rf"{self.name}-(\d)-(train|val|test|ood)-(\d{{5}})", scenario_id)
-        if match is None or int(match[1]) not in self.kinds or int(match[3]) >= SPLIT_SIZES[match[2]]:
+        if match is None or int(match[1]) not in self.kinds or int(match[3]) >= self.sizes[match[2]]:
             raise ValueError(f"unknown scenario id {scenario_id!r}; expected one like '{self.name}-1-train-00042'")
         kinds = self.kinds[int(match[1])]
         return int(match[1]), match[2], kinds[int(match[3]) % len(kinds)]

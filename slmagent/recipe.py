@@ -30,6 +30,7 @@ class Recipe:
 BOOKING = Recipe("SLMAgent/Booking-v0", max_new_tokens=72)
 RECIPES: Mapping[str, Recipe] = {
     "booking": BOOKING,
+    "code-assist": Recipe("SLMAgent/CodeAssist-v0", max_new_tokens=80),
     "customer-service": Recipe("SLMAgent/CustomerService-v0", max_new_tokens=88),
     "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=88, demonstrations=64),
 }

@@ -31,7 +31,9 @@ class Clarification:
     cues: tuple[str, ...]
     """Lower-case words or phrases; a question that has one of them is about this."""
     answer: str
-    """What the programmer says then, as one sentence."""
+    """What the programmer says then, as a sentence without its full stop."""
+    question: str = ""
+    """How an expert asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ def _commands() -> Any:
     from slmagent.cli.profile import ProfileCommand
     from slmagent.cli.rescore import Rescore
     from slmagent.cli.rollout import Rollout
+    from slmagent.cli.sandbox import SandboxCommand
     from slmagent.cli.scenarios import Scenarios
     from slmagent.cli.train import Demo, Train
 
@@ -95,5 +96,6 @@ def _commands() -> Any:
         | Annotated[AuditEnvs, subcommand("audit")]
         | Annotated[ProfileCommand, subcommand("profile")]
         | Annotated[Scenarios, subcommand("scenarios")]
+        | Annotated[SandboxCommand, subcommand("sandbox")]
         | Annotated[Demo, subcommand("demo")]
     )

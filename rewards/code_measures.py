@@ -1,0 +1,99 @@
+"""Measures of code beside code: what it copies, whether it does anything, how much it speaks its surroundings' language."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import keyword
+import tokenize
+
+from slmagent.rewards.guards.embedding import Embed
+
+RUN = 10
+"""Tokens in a row, found in the context, that count as copied."""
+MOST_COPIED = 0.5
+"""Share of copied tokens above which an answer is a copy."""
+ENOUGH_LENGTH, TOO_LONG = 1.5, 4.0
+"""Times the needed length up to which an answer is short enough, and from which it is as bad as it gets."""
+
+
+def tokens_of(code: str) -> list[str]:
+    """Words, numbers, texts and signs, without layout and comments; as far as the code can be read."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.string.strip() and token.type != tokenize.COMMENT:
+                found.append(token.string)
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return found
+
+
+def copied_share(code: str, context: str) -> float:
+    """Share of an answer's tokens that lie in runs of `RUN` which stand in the context, too; 0 for a shorter answer."""
+    tokens = tokens_of(code)
+    if len(tokens) < RUN:
+        return 0.0
+    there = _runs(context)
+    copied = [False] * len(tokens)
+    for start in range(len(tokens) - RUN + 1):
+        if tuple(tokens[start : start + RUN]) in there:
+            copied[start : start + RUN] = [True] * RUN
+    return sum(copied) / len(tokens)
+
+
+@functools.lru_cache(maxsize=256)
+def _runs(context: str) -> frozenset[tuple[str, ...]]:
+    tokens = tokens_of(context)
+    return frozenset(tuple(tokens[start : start + RUN]) for start in range(len(tokens) - RUN + 1))
+
+
+def has_effect(code: str) -> bool:
+    """Whether an answer does anything: more than `pass`, `...`, a docstring, `return None` or `raise NotImplementedError`.
+
+    Code that cannot be parsed by itself, such as the rest of a line, counts unless it is empty or one of these words.
+    """
+    stripped = code.strip().rstrip(")]}").strip()
+    if stripped in ("", "pass", "None", "...", "return", "return None", "NotImplemented"):
+        return False
+    try:
+        body: list[ast.stmt] = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    while len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        body = body[0].body
+    return any(not _idle(node) for node in body)
+
+
+def _idle(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Pass):
+        return True
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) and (node.value.value is ... or isinstance(node.value.value, str))
+    if isinstance(node, ast.Return):
+        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+    return isinstance(node, ast.Raise) and "NotImplemented" in ast.unparse(node)
+
+
+def identifiers(code: str) -> set[str]:
+    """Names in code, keywords left out."""
+    return {token for token in tokens_of(code) if token.isidentifier() and not keyword.iskeyword(token)}
+
+
+def shared_names(code: str, context: str) -> float | None:
+    """Share of an answer's names that stand in the context, in [0, 1]; None for an answer without names."""
+    names = identifiers(code)
+    return len(names & identifiers(context)) / len(names) if names else None
+
+
+def similarity(embed: Embed, code: str, context: str) -> float:
+    """Cosine of the unit embeddings of both, cut to [0, 1]."""
+    return min(1.0, max(0.0, float(embed(code) @ embed(context))))
+
+
+def length_score(actual: int, needed: int) -> float:
+    """1 for an answer of up to `ENOUGH_LENGTH` times the characters needed, falling to -1 at `TOO_LONG` times."""
+    ratio = actual / max(needed, 20)
+    fall = (ratio - ENOUGH_LENGTH) / (TOO_LONG - ENOUGH_LENGTH)
+    return 1.0 - 2.0 * min(1.0, max(0.0, fall))
