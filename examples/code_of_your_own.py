@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 
@@ -44,11 +45,11 @@ with tempfile.TemporaryDirectory() as folder:
     source.write_text(CODE)
     command = [sys.executable, "-m", "slmagent.cli", "scenarios", "mine", str(source), "--output", str(tasks)]
     subprocess.run(command, check=True, capture_output=True)
-    env = gym.make("slmagent:SLMAgent/CodeAssist-v0", level=2, split="ood", tasks=str(tasks))
-    for name in env.unwrapped.scenario_ids:
+    env: Any = gym.make("slmagent:SLMAgent/CodeAssist-v0", level=2, split="ood", tasks=str(tasks)).unwrapped
+    for name in env.scenario_ids:
         observation, info = env.reset(options={"scenario_id": name, "user_seed": 0})
         done = False
         while not done:
-            observation, reward, terminated, truncated, info = env.step(env.unwrapped.expert())
+            observation, reward, terminated, truncated, info = env.step(env.expert())
             done = terminated or truncated
         print(f"{name}: {'solved' if info['success'] else 'failed'}")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from code_tree import MEASURES, write_tree
 
-from slmagent import sandbox
 from slmagent.cli import main
 from slmagent.cli.scenarios import SandboxJudge
 from slmagent.envs.code_assist.verification import verify
 from slmagent.errors import UsageError
+from slmagent.sandbox import make
 from slmagent.sandbox.base import Sandbox
 from slmagent.scenarios.code.loaders import load_tasks
 from slmagent.scenarios.code.mining.history import commits, mine_commit
@@ -30,7 +30,7 @@ def commit(folder: Path, message: str) -> None:
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    with sandbox.make("process") as made:
+    with make("process") as made:
         yield made
 
 

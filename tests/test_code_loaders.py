@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slmagent import sandbox
 from slmagent.cli import main
 from slmagent.envs.code_assist.verification import verify
 from slmagent.errors import RecordError
+from slmagent.sandbox import make
 from slmagent.scenarios.code.loaders import (
     load_humaneval,
     load_mbpp,
@@ -180,7 +180,7 @@ def test_humaneval_rows(tmp_path: Path) -> None:
 
 def test_converted_tasks_are_sound(tmp_path: Path) -> None:
     tasks = load_mbpp(write(tmp_path / "m.jsonl", MBPP)).tasks + load_humaneval(write(tmp_path / "h.jsonl", HUMANEVAL)).tasks
-    with sandbox.make("process") as box:
+    with make("process") as box:
         assert [verify(task, box) for task in tasks] == [[], [], []]
 
 

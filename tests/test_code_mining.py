@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from code_tree import write_tree
 
-from slmagent import sandbox
 from slmagent.cli import main
 from slmagent.cli.scenarios import SandboxJudge
 from slmagent.envs.code_assist.verification import verify
+from slmagent.sandbox import make
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.limits import Limits
 from slmagent.scenarios.code.loaders import load_tasks
@@ -23,7 +23,7 @@ from slmagent.scenarios.code.records import Check, CodeTask
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    with sandbox.make("process") as made:
+    with make("process") as made:
         yield made
 
 

@@ -180,7 +180,8 @@ def program() -> bytes:
     argument(CLONE[own], _FIRST, _ANY_BIT, (NAMESPACES,), ERRNO | errno.EPERM, ALLOW)
     argument(PRLIMIT64[own], _FIRST, _EQUAL, (0,), ALLOW, ERRNO | errno.EPERM)
     argument(IOCTL[own], _SECOND, _EQUAL, (TIOCSTI, TIOCLINUX), ERRNO | errno.EPERM, ALLOW)
-    numbers = sorted({pair[own] for group in REFUSED.values() for pair in group.values()} - {None})
+    refused = (pair[own] for group in REFUSED.values() for pair in group.values())
+    numbers = sorted({number for number in refused if number is not None})
     for position, number in enumerate(numbers):
         code.append((_EQUAL, len(numbers) - position, 0, number))
     code.append((_RETURN, 0, 0, ALLOW))

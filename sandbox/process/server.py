@@ -96,7 +96,7 @@ class Server:
         for level, kind, content in extra:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 numbers.frombytes(content)
-        given = dict(zip(DESCRIPTORS, numbers, strict=True))
+        given: dict[str, int] = dict(zip(DESCRIPTORS, numbers, strict=True))
         done = given.pop("done")
         try:
             self._start(given, done, json.loads(message)["limits"])

@@ -65,7 +65,7 @@ def _check_private(obj: Any, name: str) -> None:
     elif not is_own(obj):
         raise _refuse(obj, name, "names that start with an underscore are private to what the program defines itself")
     else:
-        mro = (*obj.__mro__, *kind.__mro__) if issubclass(kind, type) else kind.__mro__
+        mro = (*type.mro(obj), *kind.__mro__) if isinstance(obj, type) else kind.__mro__
     holder = next((cls for cls in mro if name in cls.__dict__), None)
     if holder is not None and not is_own_class(holder):
         raise _refuse(obj, name, f"it is private to {holder.__name__}")

@@ -42,8 +42,8 @@ class Mine:
 
     def run(self) -> int:
         """Mines and prints a summary."""
-        from slmagent import sandbox
         from slmagent.cli.terminal import output
+        from slmagent.sandbox import make
         from slmagent.scenarios.code.loaders import load_tasks, task_to_json
         from slmagent.scenarios.code.mining.targets import Summary
 
@@ -55,7 +55,7 @@ class Mine:
         have = {task.name for task in load_tasks(self.output)} if self.output.exists() else set()
         summary, stopped, new = Summary(), False, 0
         _make_folder(self.output)
-        with sandbox.make("process") as box:
+        with make("process") as box:
             found = self._repairs(box, summary, have) if self.history else self._completions(box, summary, have, kinds)
             try:
                 for task in found:
@@ -114,14 +114,14 @@ class Verify:
 
     def run(self) -> int:
         """Runs every task and prints what is wrong."""
-        from slmagent import sandbox
         from slmagent.cli.terminal import messages, output, progress_bar
         from slmagent.envs.code_assist.verification import verify
+        from slmagent.sandbox import make
         from slmagent.scenarios.code.loaders import load_tasks
 
         tasks = load_tasks(self.file)
         console, failed = output(), 0
-        with sandbox.make("process") as box, progress_bar("tasks", len(tasks), messages()) as show:
+        with make("process") as box, progress_bar("tasks", len(tasks), messages()) as show:
             for number, task in enumerate(tasks, start=1):
                 problems = verify(task, box)
                 failed += bool(problems)
