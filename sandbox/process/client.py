@@ -99,7 +99,9 @@ class ForkServer:
         self.handle = os.pidfd_open(self._process.pid)
         self._socket.settimeout(START_SECONDS)
         try:
-            hello: dict[str, Any] = json.loads(self._socket.recv(65536) or b'{"error": "the fork-server ended while it started"}')
+            hello: dict[str, Any] = json.loads(
+                self._socket.recv(65536) or b'{"error": "the fork-server ended while it started"}'
+            )
         except OSError as problem:
             hello = {"error": f"the fork-server did not start: {problem}"}
         if "error" in hello:
