@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from textwrap import dedent
 
 from slmagent.envs.code_assist.episode import Episode
@@ -44,6 +45,7 @@ def solution(task: CodeTask) -> str:
     return f"{line_start(task).lstrip()}{task.reference}" if begun else dedent(f"{indentation(task)}{task.reference}")
 
 
+@functools.lru_cache(maxsize=1024)
 def _evidence(task: CodeTask) -> str:
     """What decides: what was answered, else what the function's docstring says."""
     if task.clarifications:

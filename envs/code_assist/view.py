@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import CURSOR, scope_of
 
@@ -14,6 +16,7 @@ MOST_NAMES = 24
 MOST_NAME_CHARS = 700
 
 
+@functools.lru_cache(maxsize=1024)
 def system_text(task: CodeTask) -> str:
     """The system message, without the tools."""
     scope = scope_of(task)

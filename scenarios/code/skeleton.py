@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import dataclass
 
 from slmagent.scenarios.code.records import CodeTask
@@ -42,6 +43,7 @@ def skeleton(task: CodeTask) -> str:
     return f"{above}{indentation(task)}{BLANK}{task.after}"
 
 
+@functools.lru_cache(maxsize=1024)
 def scope_of(task: CodeTask) -> Scope:
     """Reads the surroundings from the syntax tree; an empty scope for a file that does not parse."""
     try:
