@@ -76,9 +76,10 @@ def _idle(node: ast.stmt) -> bool:
     return isinstance(node, ast.Raise) and "NotImplemented" in ast.unparse(node)
 
 
-def identifiers(code: str) -> set[str]:
+@functools.lru_cache(maxsize=1024)
+def identifiers(code: str) -> frozenset[str]:
     """Names in code, keywords left out."""
-    return {token for token in tokens_of(code) if token.isidentifier() and not keyword.iskeyword(token)}
+    return frozenset(token for token in tokens_of(code) if token.isidentifier() and not keyword.iskeyword(token))
 
 
 def shared_names(code: str, context: str) -> float | None:
