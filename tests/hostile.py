@@ -15,6 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "hostile"
 KINDS = sorted(path.stem for path in FOLDER.glob("*.txt"))
+NOBODY = 65534
 SECRET_NAME = "SLMAGENT_TEST_SECRET"
 
 
@@ -87,18 +88,21 @@ def outside(folder: Path) -> Iterator[Outside]:
 
 
 def descendants() -> set[int]:
-    """Processes below this one, zombies included."""
+    """Processes below this one, zombies included, and orphans of the user that programs run as."""
     parents: dict[int, int] = {}
+    orphans = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError):
                 text = Path(f"/proc/{name}/stat").read_text()
                 parents[int(name)] = int(text.rpartition(")")[2].split()[1])
+                if parents[int(name)] == 1 and os.stat(f"/proc/{name}").st_uid == NOBODY:
+                    orphans.add(int(name))
     found = {os.getpid()}
     while True:
         more = {pid for pid, parent in parents.items() if parent in found} - found
         if not more:
-            return found - {os.getpid()}
+            return (found | orphans) - {os.getpid()}
         found |= more
 
 

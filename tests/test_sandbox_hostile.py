@@ -17,22 +17,42 @@ from slmagent.sandbox import make
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
+from slmagent.sandbox.process.backend import ProcessSandbox
+from slmagent.sandbox.process.client import ForkServer
 from slmagent.sandbox.result import ExecResult
 
-BACKENDS = ("process", "restricted", "docker")
+BACKENDS = ("process", "without namespaces", "restricted", "docker")
+MAY_LACK = {"restricted", "docker"}
+"""Backends that a machine may do without; the others have to be there, or these tests fail."""
+NEED_NAMESPACES = {"files", "kernel", "network", "signals", "snooping"}
 LIMITS = Limits(cpu_seconds=0.3, wall_seconds=0.8, memory_mb=128, output_chars=4000)
 SLACK = 1.0
 """Seconds past the limit within which a run has to be back."""
 
 
+class Plain(ProcessSandbox):
+    """As on a machine that grants no namespaces."""
+
+    def _start(self) -> ForkServer:
+        return ForkServer(namespaces=False, reason="for this test")
+
+
+def kinds_for(sandbox: Sandbox) -> list[str]:
+    """Kinds whose programs a backend promises to contain."""
+    return [kind for kind in hostile.KINDS if not (isinstance(sandbox, Plain) and kind in NEED_NAMESPACES)]
+
+
 @pytest.fixture(scope="module", params=BACKENDS)
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Each backend that this machine offers."""
+    name = request.param
     try:
-        made = make(request.param)
+        made = Plain() if name == "without namespaces" else make(name)
         first = made.run("print(6 * 7)")
     except SlmagentError as problem:
-        pytest.skip(f"{request.param}: {problem}")
+        if name not in MAY_LACK:
+            raise
+        pytest.skip(f"{name}: {problem}")
     assert first.stdout == "42\n", first
     yield made
     made.close()
@@ -50,14 +70,16 @@ def check(name: str, result: ExecResult, place: hostile.Outside) -> None:
     assert result.status != "sandbox_error", (name, result)
     shown = result.stdout + result.stderr + (result.error.message if result.error else "")
     assert place.word not in shown, (name, result)
-    for boast in ("wrote", "raw", "vsock", "got 0", "abstract", "caught", "SLMAGENT"):
-        assert boast not in result.stdout, (name, result)
+    assert "REACHED" not in result.stdout, (name, result)  # what every program says that has got somewhere
+    assert "caught" not in result.stdout, (name, result)
     assert len(result.stdout) + len(result.stderr) <= 2 * LIMITS.output_chars + 400, name
     assert place.untouched(), name
 
 
 @pytest.mark.parametrize("kind", hostile.KINDS)
 def test_attacks_from_the_main_thread(sandbox: Sandbox, kind: str, tmp_path: Path) -> None:
+    if kind not in kinds_for(sandbox):
+        pytest.skip(f"{kind}: needs namespaces")
     processes, descriptors = hostile.descendants(), len(os.listdir("/proc/self/fd"))
     with hostile.outside(tmp_path) as place:
         for name, program in hostile.programs(kind).items():
@@ -72,17 +94,18 @@ def test_attacks_from_the_main_thread(sandbox: Sandbox, kind: str, tmp_path: Pat
 
 def test_attacks_from_four_threads_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     processes = hostile.descendants()
-    everything = {f"{kind}: {name}": text for kind in hostile.KINDS for name, text in hostile.programs(kind).items()}
+    everything = {f"{kind}: {name}": text for kind in kinds_for(sandbox) for name, text in hostile.programs(kind).items()}
     with hostile.outside(tmp_path) as place, ThreadPoolExecutor(4) as pool:
 
         def one(name: str) -> None:
             result, seconds = attack(sandbox, place.aim(everything[name]))
             check(name, result, place)
-            assert seconds < LIMITS.wall_seconds + 4 * SLACK, (name, seconds)  # four at once on few cores
+            assert result.wall_seconds < LIMITS.wall_seconds + SLACK, (name, result.wall_seconds)
+            assert seconds < LIMITS.wall_seconds + 4 * SLACK, (name, seconds)  # our own share of few cores included
             after, _ = attack(sandbox, "print(6 * 7)")
             assert (after.status, after.stdout) == ("ok", "42\n"), (name, after)
 
-        list(pool.map(one, sorted(everything)[::2]))
+        list(pool.map(one, sorted(everything)))
     assert not hostile.settled(processes)
 
 

@@ -47,14 +47,14 @@ class ProcessSandbox(Sandbox):
         self._starting = threading.Lock()
         self._owner = os.getpid()
         if require == "container":
-            raise SandboxError("the process backend is no container; use make('docker')")
+            raise SandboxError("the process backend is no container")
         if require == "namespaces":
             missing = [f"{name}: {state}" for name, state in self.layers().items() if state != "ok"]
             if missing:
                 self.close()
                 raise SandboxError(
                     f"this machine does not grant the namespaces that are required ({'; '.join(missing)});"
-                    " allow user namespaces, run as root, or use make('docker')"
+                    " allow user namespaces, or run as root"
                 )
 
     def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
