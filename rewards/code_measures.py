@@ -9,6 +9,7 @@ import keyword
 import tokenize
 
 from slmagent.rewards.guards.embedding import Embed
+from slmagent.scenarios.code.syntax import parse
 
 RUN = 10
 """Tokens in a row, found in the context, that count as copied."""
@@ -57,10 +58,10 @@ def has_effect(code: str) -> bool:
     stripped = code.strip().rstrip(")]}").strip()
     if stripped in ("", "pass", "None", "...", "return", "return None", "NotImplemented"):
         return False
-    try:
-        body: list[ast.stmt] = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(code)
+    if tree is None:
         return True
+    body = tree.body
     while len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
         body = body[0].body
     return any(not _idle(node) for node in body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from slmagent.envs.code_assist.view import shown, system_text
 from slmagent.rewards.code_measures import copied_share, has_effect, length_score, shared_names, tokens_of
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import CURSOR, scope_of, skeleton
+from slmagent.scenarios.code.syntax import literal, parse
 from slmagent.scenarios.code.tasks import make_task, scenario_ids
 
 LINE = CodeTask(
@@ -158,3 +161,14 @@ def test_names_and_lengths() -> None:
     assert length_score(160, 40) == -1.0
     assert length_score(110, 40) == pytest.approx(0.0)
     assert length_score(1000, 0) == -1.0
+
+
+def test_trees_are_made_in_threads_too() -> None:
+    source = "def f(x):\n" + "".join(f"    y{n} = [[(x + {n}) * 2 for _ in range(3)] for _ in (1, 2)]\n" for n in range(60))
+    with ThreadPoolExecutor(4) as pool:
+        assert all(tree is not None for tree in pool.map(lambda _: parse(source), range(200)))
+    assert parse("def f(:") is None
+    assert literal("[1, {'a': (2, None)}]") == [1, {"a": (2, None)}]
+    for text in ("f(1)", "1; 2", "", "x"):
+        with pytest.raises(ValueError, match="."):
+            literal(text)

@@ -12,6 +12,7 @@ from textwrap import dedent, indent
 
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import indentation, line_start, scope_of
+from slmagent.scenarios.code.syntax import parse
 
 MAX_CHARS = 6000
 """Longest answer that is tried."""
@@ -84,9 +85,8 @@ def _definition(task: CodeTask, code: str) -> str | None:
     path = scope_of(task).path
     if not path or f"def {path[-1]}" not in code:
         return None
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(code)
+    if tree is None:
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == path[-1]:

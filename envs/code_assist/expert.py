@@ -10,6 +10,7 @@ from slmagent.envs.code_assist.episode import Episode
 from slmagent.envs.parsing import render_call
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import indentation, line_start, skeleton
+from slmagent.scenarios.code.syntax import parse
 
 TRIED = ("method", "intent", "repair")
 """Kinds of tasks in which code is tried before it is handed in."""
@@ -52,9 +53,8 @@ def _evidence(task: CodeTask) -> str:
         return ". ".join(left.answer[:1].upper() + left.answer[1:] for left in task.clarifications) + "."
     line = task.before.count("\n") + 1
     documented = ""
-    try:
-        tree = ast.parse(skeleton(task))
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parse(skeleton(task))
+    if tree is None:
         return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from slmagent.errors import SlmagentError
@@ -11,6 +10,7 @@ from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
 from slmagent.sandbox.result import ExecResult
 from slmagent.scenarios.code.records import Check, CodeTask
+from slmagent.scenarios.code.syntax import literal
 
 EMPTY = "pass"
 """What an empty hole holds."""
@@ -19,7 +19,7 @@ EMPTY = "pass"
 def case_of(check: Check) -> Case:
     """A check as the sandbox takes it."""
     if check.kind == "value":
-        return Case(check.code, value=ast.literal_eval(check.expect), tolerance=check.tolerance)
+        return Case(check.code, value=literal(check.expect), tolerance=check.tolerance)
     if check.kind == "output":
         return Case(check.code, output=check.expect)
     return Case(check.code, raises=check.expect)

@@ -7,6 +7,7 @@ import functools
 from dataclasses import dataclass
 
 from slmagent.scenarios.code.records import CodeTask
+from slmagent.scenarios.code.syntax import parse
 
 CURSOR = "<CURSOR>"
 BLANK = "pass"
@@ -46,9 +47,8 @@ def skeleton(task: CodeTask) -> str:
 @functools.lru_cache(maxsize=1024)
 def scope_of(task: CodeTask) -> Scope:
     """Reads the surroundings from the syntax tree; an empty scope for a file that does not parse."""
-    try:
-        tree = ast.parse(skeleton(task))
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parse(skeleton(task))
+    if tree is None:
         return Scope((), (), 0, 0)
     line = task.before.count("\n") + 1
     enclosing: list[Definition] = []
