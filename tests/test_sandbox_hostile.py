@@ -25,7 +25,7 @@ BACKENDS = ("process", "without namespaces", "restricted", "docker")
 MAY_LACK = {"restricted", "docker"}
 """Backends that a machine may do without; the others have to be there, or these tests fail."""
 NEED_NAMESPACES = {"files", "kernel", "network", "signals", "snooping"}
-LIMITS = Limits(cpu_seconds=0.3, wall_seconds=0.8, memory_mb=128, output_chars=4000)
+LIMITS = Limits(cpu_seconds=0.25, wall_seconds=0.6, memory_mb=128, output_chars=4000)
 SLACK = 1.0
 """Seconds past the limit within which a run has to be back."""
 

@@ -65,12 +65,14 @@ class ProcessSandbox(Sandbox):
         layers: dict[str, str] = {}
         failure = ""
         for _ in range(2):  # a server that was killed from outside is started again, once
+            server: ForkServer | None = None
             try:
                 server = self._running_server()
                 layers = server.layers
                 output = server.run(request, limits)
             except ServerGone as problem:
                 failure = str(problem)
+                self._give_up(server)
                 continue
             return assemble(_ending(output), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
         empty = HeadAndTail(1)
@@ -89,6 +91,13 @@ class ProcessSandbox(Sandbox):
             if self._server is not None:
                 self._server.end()
             self._server = None
+
+    def _give_up(self, server: ForkServer | None) -> None:
+        """Ends a server that is gone but may not be seen dead yet, unless another thread has a new one already."""
+        with self._lock():
+            if server is not None and self._server is server:
+                server.end()
+                self._server = None
 
     def _lock(self) -> threading.Lock:
         if self._owner != os.getpid():  # a fork may have copied the lock while another thread held it
