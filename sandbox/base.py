@@ -6,12 +6,17 @@ import abc
 from collections.abc import Sequence
 from typing import Literal, Self
 
+from slmagent.errors import SlmagentError
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
 from slmagent.sandbox.result import ExecResult
 
 Requirement = Literal["limits", "namespaces", "container"]
 """The least that must hold, weakest first: resource limits only; kernel namespaces of its own; a container."""
+
+
+class SandboxError(SlmagentError):
+    """A sandbox that cannot be had on this machine, or not as strong as it was asked for."""
 
 
 class Sandbox(abc.ABC):

@@ -10,6 +10,7 @@ from slmagent.sandbox.base import Requirement, Sandbox
 
 BACKENDS = {
     "process": "slmagent.sandbox.process.backend:ProcessSandbox",
+    "docker": "slmagent.sandbox.docker.backend:DockerSandbox",
     "restricted": "slmagent.sandbox.restricted.backend:RestrictedSandbox",
 }
 """Name -> `module:class`, imported when asked for; the class takes `require`."""

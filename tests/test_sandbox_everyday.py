@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sandboxes import sandbox_or_skip
 
-from slmagent.errors import SlmagentError
-from slmagent.sandbox import make
 from slmagent.sandbox.base import Sandbox
 
 FOLDER = Path(__file__).parent
@@ -33,12 +32,7 @@ PROGRAMS = programs()
 
 @pytest.fixture(scope="module", params=["process", "docker"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    try:
-        made = make(request.param)
-    except SlmagentError as problem:
-        if request.param == "process":
-            raise
-        pytest.skip(str(problem))
+    made = sandbox_or_skip(request.param)
     yield made
     made.close()
 

@@ -11,30 +11,18 @@ from pathlib import Path
 
 import hostile
 import pytest
+from sandboxes import WITHOUT, Plain, sandbox_or_skip
 
-from slmagent.errors import SlmagentError
-from slmagent.sandbox import make
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.process.backend import ProcessSandbox
-from slmagent.sandbox.process.client import ForkServer
 from slmagent.sandbox.result import ExecResult
 
-BACKENDS = ("process", "without namespaces", "restricted", "docker")
-MAY_LACK = {"restricted", "docker"}
-"""Backends that a machine may do without; the others have to be there, or these tests fail."""
+BACKENDS = ("process", WITHOUT, "restricted", "docker")
 NEED_NAMESPACES = {"files", "kernel", "network", "signals", "snooping"}
 LIMITS = Limits(cpu_seconds=0.25, wall_seconds=0.6, memory_mb=128, output_chars=4000)
 SLACK = 1.0
 """Seconds past the limit within which a run has to be back."""
-
-
-class Plain(ProcessSandbox):
-    """As on a machine that grants no namespaces."""
-
-    def _start(self) -> ForkServer:
-        return ForkServer(namespaces=False, reason="for this test")
 
 
 def kinds_for(sandbox: Sandbox) -> list[str]:
@@ -45,15 +33,7 @@ def kinds_for(sandbox: Sandbox) -> list[str]:
 @pytest.fixture(scope="module", params=BACKENDS)
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Each backend that this machine offers."""
-    name = request.param
-    try:
-        made = Plain() if name == "without namespaces" else make(name)
-        first = made.run("print(6 * 7)")
-    except SlmagentError as problem:
-        if name not in MAY_LACK:
-            raise
-        pytest.skip(f"{name}: {problem}")
-    assert first.stdout == "42\n", first
+    made = sandbox_or_skip(request.param, LIMITS)
     yield made
     made.close()
 

@@ -17,34 +17,28 @@ import hostile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sandboxes import WITHOUT, sandbox_or_skip
 
 from slmagent.errors import UsageError
 from slmagent.sandbox import make
+from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.child import encode
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.process.backend import ProcessSandbox, SandboxError
-from slmagent.sandbox.process.client import ForkServer
+from slmagent.sandbox.process.backend import SandboxError
 from slmagent.sandbox.values import Opaque, decode
 
 
-class Plain(ProcessSandbox):
-    """As on a machine that grants no namespaces."""
-
-    def _start(self) -> ForkServer:
-        return ForkServer(namespaces=False, reason="for this test")
-
-
-@pytest.fixture(scope="module", params=[ProcessSandbox, Plain], ids=["namespaces", "without"])
-def sandbox(request: pytest.FixtureRequest) -> Iterator[ProcessSandbox]:
-    with request.param() as made:
+@pytest.fixture(scope="module", params=["process", WITHOUT, "docker"])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    with sandbox_or_skip(request.param) as made:
         yield made
 
 
 # ---- what comes back ------------------------------------------------------------------------------------------------------
 
 
-def test_output_errors_and_input(sandbox: ProcessSandbox) -> None:
+def test_output_errors_and_input(sandbox: Sandbox) -> None:
     result = sandbox.run("import sys\nprint(input() + '!')\nprint('to stderr', file=sys.stderr)", stdin="hello\nmore\n")
     assert (result.status, result.stdout, result.stderr, result.error) == ("ok", "hello!\n", "to stderr\n", None)
     failed = sandbox.run("x = 1\n\ndef f():\n    return 1 / 0\n\nf()\n")
@@ -84,7 +78,7 @@ def test_output_errors_and_input(sandbox: ProcessSandbox) -> None:
         (Case("add(", value=5), False),
     ],
 )  # fmt: skip
-def test_verdicts(sandbox: ProcessSandbox, case: Case, passed: bool) -> None:
+def test_verdicts(sandbox: Sandbox, case: Case, passed: bool) -> None:
     (verdict,) = sandbox.run("def add(a, b):\n    return a + b\n", [case]).verdicts
     assert verdict.ran
     assert verdict.passed is passed, verdict
@@ -105,7 +99,7 @@ def test_each_test_has_its_verdict_and_later_ones_go_on() -> None:
     assert [verdict.ran for verdict in verdicts] == [True, False, False]
 
 
-def test_long_output_keeps_head_and_tail(sandbox: ProcessSandbox) -> None:
+def test_long_output_keeps_head_and_tail(sandbox: Sandbox) -> None:
     result = sandbox.run("for n in range(5000):\n    print(n)", limits=Limits(output_chars=1000))
     assert result.stdout.startswith("0\n1\n2\n")
     assert result.stdout.endswith("4998\n4999\n")
@@ -114,7 +108,7 @@ def test_long_output_keeps_head_and_tail(sandbox: ProcessSandbox) -> None:
     assert note.startswith("stdout: ")
 
 
-def test_the_same_program_shows_the_same(sandbox: ProcessSandbox) -> None:
+def test_the_same_program_shows_the_same(sandbox: Sandbox) -> None:
     program = "import random\nprint({'b', 'a', 'c', 'd'}, hash('x'), object(), lambda: 0, __file__)"
     first, second = sandbox.run(program), sandbox.run(program)
     assert first.stdout == second.stdout
@@ -138,7 +132,7 @@ TIGHT = Limits(cpu_seconds=0.4, wall_seconds=1.0, memory_mb=64, file_mb=1)
         ("import os\nos.kill(os.getpid(), 9)", {"killed"}),
     ],
 )  # fmt: skip
-def test_every_limit_has_its_status_and_comes_back_in_time(sandbox: ProcessSandbox, program: str, statuses: set[str]) -> None:
+def test_every_limit_has_its_status_and_comes_back_in_time(sandbox: Sandbox, program: str, statuses: set[str]) -> None:
     started = time.monotonic()
     result = sandbox.run(program, [Case("1", value=1)], limits=TIGHT)
     assert time.monotonic() - started < TIGHT.wall_seconds + 1.0
@@ -147,7 +141,7 @@ def test_every_limit_has_its_status_and_comes_back_in_time(sandbox: ProcessSandb
     assert sandbox.run("print(6 * 7)").stdout == "42\n"
 
 
-def test_use_is_measured(sandbox: ProcessSandbox) -> None:
+def test_use_is_measured(sandbox: Sandbox) -> None:
     result = sandbox.run("x = bytearray(60 << 20)\nt = __import__('time').process_time\nwhile t() < 0.2: pass")
     assert 0.15 < result.cpu_seconds < 1.0
     assert result.wall_seconds >= 0.15
@@ -165,7 +159,7 @@ def test_limits_are_above_zero(field: str) -> None:
 # ---- one run and the next -------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_left_for_the_next_run(sandbox: ProcessSandbox) -> None:
+def test_nothing_is_left_for_the_next_run(sandbox: Sandbox) -> None:
     sandbox.run(
         "open('left', 'w').write('x')\nimport builtins, sys, os\nbuiltins.left = 1\nsys.left = 1\nos.environ['LEFT'] = '1'"
     )
@@ -175,7 +169,7 @@ def test_nothing_is_left_for_the_next_run(sandbox: ProcessSandbox) -> None:
     assert seen.stdout == "['main.py'] False False {}\n", seen
 
 
-def test_four_threads_at_once(sandbox: ProcessSandbox) -> None:
+def test_four_threads_at_once(sandbox: Sandbox) -> None:
     with ThreadPoolExecutor(4) as pool:
         outputs = list(pool.map(lambda n: sandbox.run(f"print({n} * 2)", [Case(f"{n}", value=n)]), range(24)))
     assert [output.stdout for output in outputs] == [f"{2 * n}\n" for n in range(24)]

@@ -7,18 +7,14 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from slmagent.errors import SlmagentError
-from slmagent.sandbox.base import Requirement, Sandbox
+from slmagent.sandbox.base import Requirement, Sandbox, SandboxError
 from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
 from slmagent.sandbox.outcome import Ending, assemble
-from slmagent.sandbox.process.client import ForkServer, Output, ServerGone
+from slmagent.sandbox.process.client import ForkServer
+from slmagent.sandbox.process.link import ServerGone
 from slmagent.sandbox.result import ExecResult
 from slmagent.sandbox.streams import HeadAndTail
-
-
-class SandboxError(SlmagentError):
-    """A sandbox that cannot be had on this machine, or not as strong as it was asked for."""
 
 
 class ProcessSandbox(Sandbox):
@@ -47,7 +43,7 @@ class ProcessSandbox(Sandbox):
         self._starting = threading.Lock()
         self._owner = os.getpid()
         if require == "container":
-            raise SandboxError("the process backend is no container")
+            raise SandboxError(f"the {self.name} backend is no container; the docker backend is")
         if require == "namespaces":
             missing = [f"{name}: {state}" for name, state in self.layers().items() if state != "ok"]
             if missing:
@@ -74,7 +70,7 @@ class ProcessSandbox(Sandbox):
                 failure = str(problem)
                 self._give_up(server)
                 continue
-            return assemble(_ending(output), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
+            return assemble(output.ending(), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
         empty = HeadAndTail(1)
         return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
 
@@ -130,24 +126,7 @@ class ProcessSandbox(Sandbox):
 def _fault(server: ForkServer) -> str | None:
     """What keeps a control program from running as it should, or None."""
     output = server.run({"code": "print(6 * 7)", "tests": [], "stdin": ""}, Limits())
-    ending = _ending(output)
+    ending = output.ending()
     if ending.failure is None and ending.exit_code == 0 and output.stdout.text("")[0] == "42\n":
         return None
     return ending.failure or f"a control program did not run: {output.answers.decode('utf-8', 'replace')[:300]}"
-
-
-def _ending(output: Output) -> Ending:
-    report = output.report
-    status = report.get("status")
-    limit = report.get("reason")
-    failure = report.get("error")
-    if failure is None and limit is None and status is None:
-        failure = "the first process of the run ended without a report"
-    return Ending(
-        exit_code=None if status is None or limit else os.waitstatus_to_exitcode(status),
-        limit=limit,
-        failure=None if limit else failure,
-        wall_seconds=report.get("wall", 0.0),
-        cpu_seconds=report.get("cpu", 0.0),
-        peak_memory_mb=report.get("peak", 0) / 2**20,
-    )

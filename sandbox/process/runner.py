@@ -1,4 +1,7 @@
-"""The two processes of a run: the first of its namespace, which watches and cleans up, and the program's below it."""
+"""The two processes of a run: the first of its namespace, which watches and cleans up, and the program's below it.
+
+In a container there is one only: the server itself is the first process.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import resource
 import signal
 import sys
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from slmagent.sandbox import child
+from slmagent.sandbox.docker import inside
 from slmagent.sandbox.process import namespaces, syscalls
 from slmagent.sandbox.process.seccomp import Filter
 
@@ -19,11 +23,15 @@ SPARE = 2
 """Processes that a run needs besides the program's own: the first of its namespace."""
 
 
+Place = Literal["namespaces", "container", "host"]
+"""Where runs happen: each in namespaces of its own; one after the other in a container; beside all else on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What all runs of a fork-server have in common."""
 
-    own_namespaces: bool
+    place: Place
     seccomp: Filter | None
     address_space: int
     """Bytes of address space that the prepared interpreter takes itself."""
@@ -56,12 +64,11 @@ def first_process(setting: Setting, channels: Channels, limits: dict[str, Any]) 
     after a fork, and the program's process prepares the namespaces that both live in.
     """
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if not setting.own_namespaces:
+    if setting.place == "host":
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     program = syscalls.clone(0)
     if program == 0:
-        syscalls.after_clone()
-        _program(setting, channels, limits)
+        run_program(setting, channels, limits)
     _keep_only(channels.report)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     while True:
@@ -69,7 +76,7 @@ def first_process(setting: Setting, channels: Channels, limits: dict[str, Any]) 
         if pid == program:
             break
     os.write(channels.report, b"%d" % status)
-    if setting.own_namespaces:
+    if setting.place == "namespaces":
         _end_all()
     os._exit(0)
 
@@ -93,8 +100,10 @@ def _end_all() -> None:
         return
 
 
-def _program(setting: Setting, channels: Channels, limits: dict[str, Any]) -> NoReturn:
+def run_program(setting: Setting, channels: Channels, limits: dict[str, Any]) -> NoReturn:
+    """Confines this process, which was just cloned, and runs the program in it."""
     code = 1
+    syscalls.after_clone()
     try:
         _keep_only(setting.processes, channels.request, channels.stdout, channels.stderr, channels.answers)
         os.setsid()
@@ -124,8 +133,12 @@ def _program(setting: Setting, channels: Channels, limits: dict[str, Any]) -> No
 
 def _confine(setting: Setting, limits: dict[str, Any]) -> None:
     """Everything but the system-call filter."""
-    if setting.own_namespaces:
+    if setting.place == "namespaces":
         namespaces.furnish(setting.processes, limits["file_mb"])
+    elif setting.place == "container":
+        os.chdir(inside.FOLDERS[0])
+        inside.offer_for_memory()
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # the server is not, which is passed on
     else:
         os.chdir(limits["folder"])
         if setting.root:

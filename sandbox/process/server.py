@@ -1,10 +1,10 @@
 """The fork-server: one process with one thread that starts runs, watches their limits, and reports how they ended.
 
-It is started by `client.ForkServer` with a Unix socket (SOCK_SEQPACKET) and speaks:
+It is started by `client.ForkServer` or `docker.container.Container`, has a Unix socket (SOCK_SEQPACKET) to it, and speaks:
     first message out     {"layers": {name: "ok" or reason}} or {"error": reason}
     each message in       {"limits": {...}} with the descriptors `DESCRIPTORS`, in this order
-and writes to a run's `done`, once everything of the run is gone, {"status", "reason", "cpu", "peak", "wall"} or {"error"}.
-It never reads a program; the run itself does.
+and writes to a run's `done`, once everything of the run is gone, {"status", "reason", "cpu", "peak", "wall"} or {"error"};
+in a container also "clean", whether the next run finds nothing of it. It never reads a program; the run itself does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -27,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slmagent.sandbox import child
+from slmagent.sandbox.docker import inside
 from slmagent.sandbox.process import namespaces, runner, syscalls
 from slmagent.sandbox.process.seccomp import Filter
 from slmagent.sandbox.process.usage import Usage
@@ -51,19 +53,24 @@ class Run:
     handle: int
     """A descriptor that becomes readable when the first process has ended."""
     done: int
-    report: int
+    report: int | None
+    """What the run's first process writes to; None where that is the program's."""
     limits: dict[str, Any]
     usage: Usage
     started: float = field(default_factory=time.monotonic)
     next_look: float = 0.0
     reason: str | None = None
     """The limit for which it was ended."""
+    killed_before: int = 0
+    """As `inside.killed_for_memory` was when it began."""
+    cpu_before: float = 0.0
+    """CPU seconds of ended children when it began; tells in a container, where no other run can add to it."""
 
 
 class Server:
     """Runs until its client is gone."""
 
-    def __init__(self, client: socket.socket, parent: int, setting: runner.Setting) -> None:
+    def __init__(self, client: socket.socket, parent: int | None, setting: runner.Setting) -> None:
         self._client = client
         self._parent = parent
         self._setting = setting
@@ -73,7 +80,8 @@ class Server:
     def serve(self) -> None:
         """Serves until the client closes its end or dies."""
         self._poll.register(self._client, select.EPOLLIN)
-        self._poll.register(self._parent, select.EPOLLIN)
+        if self._parent is not None:
+            self._poll.register(self._parent, select.EPOLLIN)
         while True:
             timeout = min((run.next_look for run in self._runs.values()), default=None)
             wait = None if timeout is None else max(0.0, timeout - time.monotonic())
@@ -108,8 +116,11 @@ class Server:
         return True
 
     def _start(self, given: dict[str, int], done: int, limits: dict[str, Any]) -> None:
+        if self._setting.place == "container":
+            self._begin_alone(given, done, limits)
+            return
         report, writable = os.pipe()
-        own = self._setting.own_namespaces
+        own = self._setting.place == "namespaces"
         if not own:
             limits["folder"] = tempfile.mkdtemp(prefix="run-")
             if self._setting.root:
@@ -123,11 +134,24 @@ class Server:
         if pid == 0:
             runner.first_process(self._setting, runner.Channels(report=writable, **given), limits)
         os.close(writable)
+        self._watch(pid, Usage(self._setting.processes, pid), done, report, limits)
+
+    def _begin_alone(self, given: dict[str, int], done: int, limits: dict[str, Any]) -> None:
+        """Starts a run in a container: one at a time, without a first process between, since that is us."""
+        killed, cpu = inside.killed_for_memory(), _cpu_of_ended()
+        pid = syscalls.clone(0)
+        if pid == 0:
+            runner.run_program(self._setting, runner.Channels(report=-1, **given), limits)
+        run = self._watch(pid, Usage(self._setting.processes, pid, os.getpid()), done, None, limits)
+        run.killed_before, run.cpu_before = killed, cpu
+
+    def _watch(self, pid: int, usage: Usage, done: int, report: int | None, limits: dict[str, Any]) -> Run:
         handle = os.pidfd_open(pid)
-        run = Run(pid, handle, done, report, limits, Usage(self._setting.processes, pid))
+        run = Run(pid, handle, done, report, limits, usage)
         run.next_look = run.started + min(FIRST_LOOK, limits["wall_seconds"])
         self._runs[handle] = run
         self._poll.register(handle, select.EPOLLIN)
+        return run
 
     def _look(self) -> None:
         """Ends the runs that are past a limit."""
@@ -145,21 +169,34 @@ class Server:
     def _finish(self, run: Run) -> None:
         self._poll.unregister(run.handle)
         os.close(run.handle)
-        if not self._setting.own_namespaces:
+        if self._setting.place == "host":
             _end_rest(run, self._runs)
-        _, _, used = os.wait4(run.pid, 0)
-        text = os.read(run.report, 32)
-        os.close(run.report)
-        if not self._setting.own_namespaces:
+        _, status, used = os.wait4(run.pid, 0)
+        report: dict[str, Any] = {}
+        if run.report is None:
+            inside.end_everything()
+            run.usage.cpu_seconds = max(run.usage.cpu_seconds, _cpu_of_ended() - run.cpu_before)
+            if inside.killed_for_memory() > run.killed_before:
+                run.reason = run.reason or "memory_limit"
+            report |= {"status": status, "clean": inside.clean()}
+        else:
+            text = os.read(run.report, 32)
+            os.close(run.report)
+            report["status"] = int(text) if text else None
+        if self._setting.place == "host":
             shutil.rmtree(run.limits["folder"], ignore_errors=True)
-        report = {
-            "status": int(text) if text else None,
+        report |= {
             "reason": run.reason,
             "cpu": max(used.ru_utime + used.ru_stime, run.usage.cpu_seconds),
             "peak": max(used.ru_maxrss * 1024, run.usage.peak_bytes),
             "wall": time.monotonic() - run.started,
         }
         _tell(run.done, report)
+
+
+def _cpu_of_ended() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _past_limit(run: Run, now: float) -> str | None:
@@ -203,7 +240,7 @@ def prepare(config: dict[str, Any]) -> tuple[runner.Setting, dict[str, str]]:
     """Turns this process into a server.
 
     Args:
-        config: `namespaces` (whether to use them), `folders` (to import from at the start), `policy` (or null).
+        config: `place` (see `runner.Place`), `reason` (why there are no namespaces), `folders` (to import from at the start), `policy` (or null).
 
     Returns:
         What runs have in common, and the layers of isolation.
@@ -217,22 +254,26 @@ def prepare(config: dict[str, Any]) -> tuple[runner.Setting, dict[str, str]]:
     processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     root = os.geteuid() == 0
     space = runner.own_address_space()
+    place: runner.Place = config["place"]
     layers = {"limits": "ok", "empty environment": "ok", "no new privileges": "ok"}
-    own = config["namespaces"]
-    if own:
-        namespaces.enter()
+    if place == "container":
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # so that the program, the same user, cannot look into us
+        layers |= inside.layers()
     else:
-        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-    layers |= dict.fromkeys(namespaces.LAYERS, "ok" if own else str(config["reason"]))
+        if place == "namespaces":
+            namespaces.enter()
+        else:
+            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        layers |= dict.fromkeys(namespaces.LAYERS, "ok" if place == "namespaces" else str(config["reason"]))
     rules = Filter()
     problem = _try_filter(rules)
     layers["system-call filter"] = problem or "ok"
     setting = runner.Setting(
-        own_namespaces=own,
+        place=place,
         seccomp=None if problem else rules,
         address_space=space,
         processes=processes,
-        root=root and not own,
+        root=root and place == "host",
         policy=child.load_policy(config["policy"]),
         own_modules=tuple(name for name in sys.modules if name.partition(".")[0] == "slmagent"),
     )
@@ -271,11 +312,16 @@ def _try_filter(rules: Filter) -> str | None:
 
 
 def main(config: dict[str, Any]) -> None:
-    """Serves on the socket named in the configuration."""
+    """Serves on the socket named in the configuration: `socket`, a descriptor, or `connect`, a path."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client, which then ends us
     os.environ.clear()
-    client = socket.socket(fileno=config["socket"])
-    parent = os.pidfd_open(config["parent"])
+    if "connect" in config:
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        client.connect(config["connect"])
+        parent = None
+    else:
+        client = socket.socket(fileno=config["socket"])
+        parent = os.pidfd_open(config["parent"])
     try:
         setting, layers = prepare(config)
     except OSError as problem:

@@ -30,18 +30,21 @@ class Usage:
     """Descriptor of a `/proc` that shows the run."""
     first: int
     """Process id of the run's first process; all others descend from it."""
+    server: int | None = None
+    """In a container, process id of the server: the run's orphans become its children."""
     cpu_seconds: float = 0.0
     """CPU time so far, of ended processes, too."""
     memory_bytes: int = 0
     """Resident memory of all processes at the last look, without file pages and without what the prepared interpreter
-    (the first process is one that does nothing) takes in each."""
+    takes in each."""
     peak_bytes: int = 0
     _own: dict[int, int] = field(default_factory=dict)
     """Process id -> most CPU ticks seen: those that a program lets go unwaited would be lost otherwise."""
 
     def look(self) -> None:
         """Reads the present state."""
-        ticks = memory = prepared = 0
+        ticks = memory = 0
+        prepared = self._resident(self.server or self.first)  # both do nothing
         for pid in self.alive():
             fields = _read(self.processes, f"{pid}/stat").rpartition(b")")[2].split()
             if len(fields) < 22:
@@ -49,23 +52,28 @@ class Usage:
             user, system, child_user, child_system = map(int, fields[11:15])
             ticks += user + system + child_user + child_system
             self._own[pid] = max(self._own.get(pid, 0), user + system)
-            sizes = _read(self.processes, f"{pid}/statm").split()
-            if len(sizes) > 2:
-                resident = (int(sizes[1]) - int(sizes[2])) * PAGE
-                if pid == self.first:
-                    prepared = resident
-                memory += max(0, resident - prepared)
+            memory += max(0, self._resident(pid) - prepared)
         self.cpu_seconds = max(self.cpu_seconds, ticks / TICK, sum(self._own.values()) / TICK)
         self.memory_bytes = memory
         self.peak_bytes = max(self.peak_bytes, memory)
 
+    def _resident(self, pid: int) -> int:
+        """Bytes of memory of a process, without file pages; 0 when it is gone."""
+        sizes = _read(self.processes, f"{pid}/statm").split()
+        return (int(sizes[1]) - int(sizes[2])) * PAGE if len(sizes) > 2 else 0
+
     def alive(self) -> list[int]:
         """Process ids of the run."""
         found = [self.first]
+        if self.server is not None:
+            found += [pid for pid in self._children(self.server) if pid != self.first]
         for pid in found:  # grows while it is read
-            for thread in self._threads(pid):
-                found += map(int, _read(self.processes, f"{pid}/task/{thread}/children").split())
+            found += self._children(pid)
         return found
+
+    def _children(self, pid: int) -> list[int]:
+        threads = self._threads(pid)
+        return [int(child) for one in threads for child in _read(self.processes, f"{pid}/task/{one}/children").split()]
 
     def _threads(self, pid: int) -> list[str]:
         try:
