@@ -1,53 +1,19 @@
-"""Measures of code beside code: what it copies, whether it does anything, how much it speaks its surroundings' language."""
+"""Measures of code beside code: whether it does anything, how much it speaks its surroundings' language."""
 
 from __future__ import annotations
 
 import ast
 import functools
-import io
 import keyword
-import tokenize
 
 from slmagent.rewards.guards.embedding import Embed
+from slmagent.scenarios.code.copying import tokens_of
 from slmagent.scenarios.code.syntax import parse
 
-RUN = 10
-"""Tokens in a row, found in the context, that count as copied."""
 MOST_COPIED = 0.5
 """Share of copied tokens above which an answer is a copy."""
 ENOUGH_LENGTH, TOO_LONG = 1.5, 4.0
 """Times the needed length up to which an answer is short enough, and from which it is as bad as it gets."""
-
-
-def tokens_of(code: str) -> list[str]:
-    """Words, numbers, texts and signs, without layout and comments; as far as the code can be read."""
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            if token.string.strip() and token.type != tokenize.COMMENT:
-                found.append(token.string)
-    except (tokenize.TokenError, SyntaxError):
-        pass
-    return found
-
-
-def copied_share(code: str, context: str) -> float:
-    """Share of an answer's tokens that lie in runs of `RUN` which stand in the context, too; 0 for a shorter answer."""
-    tokens = tokens_of(code)
-    if len(tokens) < RUN:
-        return 0.0
-    there = _runs(context)
-    copied = [False] * len(tokens)
-    for start in range(len(tokens) - RUN + 1):
-        if tuple(tokens[start : start + RUN]) in there:
-            copied[start : start + RUN] = [True] * RUN
-    return sum(copied) / len(tokens)
-
-
-@functools.lru_cache(maxsize=256)
-def _runs(context: str) -> frozenset[tuple[str, ...]]:
-    tokens = tokens_of(context)
-    return frozenset(tuple(tokens[start : start + RUN]) for start in range(len(tokens) - RUN + 1))
 
 
 def has_effect(code: str) -> bool:

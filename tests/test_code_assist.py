@@ -11,10 +11,9 @@ import pytest
 
 import slmagent  # noqa: F401  (registers the environments)
 from slmagent.envs.code_assist import CodeAssistEnv
-from slmagent.envs.code_assist.answers import code_in
+from slmagent.envs.code_assist.answers import code_in, solution
 from slmagent.envs.code_assist.env import PROPOSALS
 from slmagent.envs.code_assist.episode import judge
-from slmagent.envs.code_assist.expert import solution
 from slmagent.envs.parsing import render_call
 from slmagent.errors import SlmagentError, UsageError
 from slmagent.rewards.code_assist import COMPONENTS, DEFAULT_WEIGHTS, CodeOutcome

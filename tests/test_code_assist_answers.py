@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from slmagent.envs.code_assist.answers import code_in, prose_in, read_answer
 from slmagent.envs.code_assist.view import shown, system_text
-from slmagent.rewards.code_measures import copied_share, has_effect, length_score, shared_names, tokens_of
+from slmagent.rewards.code_measures import has_effect, length_score, shared_names
+from slmagent.scenarios.code.copying import copied_share, tokens_of
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import CURSOR, scope_of, skeleton
 from slmagent.scenarios.code.syntax import literal, parse

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import subprocess
 import sys
 
 import pytest
 
-from slmagent.envs.code_assist.answers import prose_in
+from slmagent.envs.code_assist.answers import counts, prose_in, read_answer, solution
 from slmagent.envs.code_assist.episode import judge, named
 from slmagent.envs.code_assist.verification import run_checks, verify
 from slmagent.sandbox import make
@@ -17,7 +18,7 @@ from slmagent.scenarios.code.families.family import Choice, Family, Option, rend
 from slmagent.scenarios.code.families.instance import Instance, bodies_of, lines_of
 from slmagent.scenarios.code.records import Check
 from slmagent.scenarios.code.tasks import KINDS, SIZES, kind_of, make_task, persona_of, scenario_ids, signature_of
-from slmagent.types import SPLITS
+from slmagent.types import SPLITS, Split
 
 EVERY_FAMILY = (*FAMILIES, *FAMILIES_OOD, *CLASS_FAMILIES, *CLASS_FAMILIES_OOD)
 EACH_LEVEL = pytest.mark.parametrize("level", range(6))
@@ -72,6 +73,18 @@ def test_every_choice_of_a_family_shows_in_its_tests(family: Family) -> None:
             seen[checks] = numbers
             assert 2 * sum(check.kind == "raises" for check in checks) <= len(checks)
     assert len(family.namings) >= 4 or family.kind == "class"
+
+
+@EACH_LEVEL
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_reference_is_read_and_counts_as_an_answer(level: int, split: Split) -> None:
+    """`benchmarks/code_tasks.py` also runs them all; this finds those that pass their tests and are refused all the same."""
+    for name in scenario_ids(level, split):
+        task = make_task(name)
+        if task.kind != "explain":
+            answer = read_answer(task, solution(task))
+            assert counts(task, answer), (name, answer)
+            assert ast.dump(ast.parse(answer.program)) == ast.dump(ast.parse(f"{task.before}{task.reference}{task.after}"))
 
 
 # ---- splits ---------------------------------------------------------------------------------------------------------------

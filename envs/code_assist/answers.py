@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
+from slmagent.rewards.code_measures import MOST_COPIED, has_effect
+from slmagent.scenarios.code.copying import copied_share
 from slmagent.scenarios.code.records import CodeTask
 from slmagent.scenarios.code.skeleton import indentation, line_start, scope_of
 from slmagent.scenarios.code.syntax import parse
@@ -27,6 +29,8 @@ class Answer:
     """What was put in place of what is missing, or of the whole function; dedented."""
     program: str
     """The file with it."""
+    statement: str
+    """`filling` with the beginning of its line."""
 
 
 def code_in(text: str) -> str | None:
@@ -50,13 +54,25 @@ def read_answer(task: CodeTask, code: str) -> Answer:
     code = dedent(code.expandtabs(4)).strip("\n")
     whole = _definition(task, code)
     if whole is not None:
-        return Answer(whole, _replaced(task, whole))
+        return Answer(whole, _replaced(task, whole), whole)
     begun = line_start(task)
     if begun.strip():
         filling = _continued(begun, code)
-        return Answer(filling, f"{task.before}{filling}{task.after}")
+        return Answer(filling, f"{task.before}{filling}{task.after}", f"{begun.lstrip()}{filling}")
     inner = indent(code, indentation(task)).strip()
-    return Answer(code, f"{task.before}{inner}{task.after}")
+    return Answer(code, f"{task.before}{inner}{task.after}", code)
+
+
+def counts(task: CodeTask, answer: Answer) -> bool:
+    """Whether an answer does anything and is no copy of what stands around it."""
+    context = f"{task.before}\n{task.after}"  # without what is to be repaired: a repair may well resemble it
+    return has_effect(answer.statement) and copied_share(answer.filling, context) <= MOST_COPIED
+
+
+def solution(task: CodeTask) -> str:
+    """The reference as an answer: the whole line where one has been begun."""
+    begun = line_start(task)
+    return f"{begun.lstrip()}{task.reference}" if begun.strip() else dedent(f"{indentation(task)}{task.reference}")
 
 
 def _continued(begun: str, code: str) -> str:

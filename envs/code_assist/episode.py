@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from slmagent.envs.code_assist.answers import MAX_CHARS, Answer, prose_in, read_answer
+from slmagent.envs.code_assist.answers import MAX_CHARS, Answer, counts, prose_in, read_answer
 from slmagent.envs.code_assist.trial import Trial, try_program
-from slmagent.rewards.code_measures import MOST_COPIED, copied_share, has_effect
 from slmagent.scenarios.code.programmer import Programmer
 from slmagent.scenarios.code.records import CodeTask
 
@@ -97,12 +96,10 @@ def judge(task: CodeTask, code: str) -> Handed:
         SlmagentError: The sandbox failed, which says nothing about the code.
     """
     if len(code) > MAX_CHARS:
-        return Handed(Answer("", ""), _NO_CODE, False)
+        return Handed(Answer("", "", ""), _NO_CODE, False)
     answer = read_answer(task, code)
     trial = try_program(answer.program, (*task.examples, *task.checks))
-    context = f"{task.before}\n{task.after}"  # without what is to be repaired: a repair may well resemble it
-    worth = has_effect(answer.filling) and copied_share(answer.filling, context) <= MOST_COPIED
-    return Handed(answer, trial, worth)
+    return Handed(answer, trial, counts(task, answer))
 
 
 def named(task: CodeTask, prose: str) -> float:

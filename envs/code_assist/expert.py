@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from textwrap import dedent
 
+from slmagent.envs.code_assist.answers import solution
 from slmagent.envs.code_assist.episode import Episode
 from slmagent.envs.parsing import render_call
 from slmagent.scenarios.code.records import CodeTask
-from slmagent.scenarios.code.skeleton import indentation, line_start, skeleton
+from slmagent.scenarios.code.skeleton import skeleton
 from slmagent.scenarios.code.syntax import parse
 
 TRIED = ("method", "intent", "repair")
@@ -38,12 +38,6 @@ def next_action(episode: Episode, *, evidence: bool) -> str:
     block = f"```python\n{code}\n```"
     why = _evidence(task) if evidence else ""
     return f"{why}\n{block}" if why else block
-
-
-def solution(task: CodeTask) -> str:
-    """What belongs at the cursor: the whole line where one has been begun."""
-    begun = line_start(task).strip()
-    return f"{line_start(task).lstrip()}{task.reference}" if begun else dedent(f"{indentation(task)}{task.reference}")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from slmagent.envs.code_assist.answers import counts, read_answer, solution
 from slmagent.errors import SlmagentError
 from slmagent.sandbox.base import Sandbox
 from slmagent.sandbox.cases import Case
@@ -68,6 +69,8 @@ def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> li
     if (first.stdout, first.verdicts) != (again.stdout, again.verdicts):
         return ["two runs differ: the same program gave other answers the second time"]
     problems: list[str] = []
+    if not counts(task, read_answer(task, solution(task))):
+        problems.append("the reference does not count: it does nothing, or copies what stands around it")
     if run(EMPTY, task.checks).passed:
         problems.append("an empty hole passes: no hidden check needs what belongs there")
     if task.broken and run(task.broken, task.checks).passed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from slmagent.scenarios.code.copying import copied_share
 from slmagent.scenarios.code.families.family import Family
 from slmagent.scenarios.code.families.instance import Instance, Part
 from slmagent.scenarios.code.records import Check, Clarification, CodeTask, TaskKind
@@ -73,7 +74,7 @@ def write_task(
     elif kind == "explain":
         broken, reference = reference, _docstring(head)
         head = _without_docstring(head)
-    before, after = _file(instance, pool, draw, ood=ood, long=level == 4 and draw("long") % 3 == 0)
+    before, after = _file(instance, reference, pool, draw, ood=ood, long=level == 4 and draw("long") % 3 == 0)
     called = part.name if kind == "method" else ""
     shown = (example,) if kind in ("expression", "repair") else ()
     return CodeTask(
@@ -172,8 +173,8 @@ def _file_name(instance: Instance, draw: Draw) -> str:
     return f"{folders[draw('folder') % len(folders)]}/{next(iter(instance.naming.values())).lower()}.py"
 
 
-def _file(instance: Instance, pool: Sequence[Family], draw: Draw, *, ood: bool, long: bool) -> tuple[str, str]:
-    """What stands above and below the piece: a few other pieces, or very many."""
+def _file(instance: Instance, reference: str, pool: Sequence[Family], draw: Draw, *, ood: bool, long: bool) -> tuple[str, str]:
+    """What stands above and below the piece: a few other pieces, or very many; from none could the reference be copied."""
     about = _ABOUT_OOD if ood else _ABOUT
     taken = {instance.name}
     above: list[str] = []
@@ -190,8 +191,10 @@ def _file(instance: Instance, pool: Sequence[Family], draw: Draw, *, ood: bool, 
         other = Instance(family, work, family.namings[draw(f"naming {number}") % len(family.namings)])
         if other.name in taken:
             continue
-        taken.add(other.name)
         text = other.text()
+        if copied_share(reference, text) > 0:
+            continue
+        taken.add(other.name)
         (above if draw(f"side {number}") % 2 else below).append(text)
         lines += text.count("\n") + 3
     start = "\n\n\n".join([f'"""{about[draw("about") % len(about)]}"""', *above])
