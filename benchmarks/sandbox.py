@@ -8,6 +8,7 @@ machine does falls on all of them. Writes docs/results/sandbox.json and the tabl
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -25,6 +26,7 @@ from typing import Any
 
 import tyro
 
+from slmagent.errors import SlmagentError
 from slmagent.sandbox import make
 from slmagent.sandbox.cases import Case
 
@@ -62,7 +64,8 @@ def measure(settings: Settings) -> dict[str, Any]:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     inside = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-all", "--clearenv", "--die-with-parent"]
     python = sys.executable
-    with make("process") as sandbox:
+    with contextlib.ExitStack() as open_sandboxes:
+        sandbox = open_sandboxes.enter_context(make("process"))
         layers = sandbox.layers()
         ways: dict[str, tuple[Way, int]] = {
             "process, a program": (lambda: sandbox.run(PROGRAM), settings.warm_runs),
@@ -72,6 +75,9 @@ def measure(settings: Settings) -> dict[str, Any]:
         }
         if bubblewrap := shutil.which("bwrap"):
             ways["cold bubblewrap with `python -I -c`"] = (cold([bubblewrap, *inside, python, "-I", "-c"]), settings.cold_runs)
+        with contextlib.suppress(SlmagentError):  # no engine here
+            docker = open_sandboxes.enter_context(make("docker"))
+            ways["docker, a program (containers are not pinned)"] = (lambda: docker.run(PROGRAM), settings.warm_runs)
         rates: dict[str, list[float]] = {name: [] for name in ways}
         for way, _ in ways.values():
             way()

@@ -9,7 +9,8 @@ What a machine does not grant is said by `Sandbox.layers`, by `ExecResult.missin
 
 Backends:
     process     A warm fork-server of prepared interpreters (Linux). The default.
-    restricted  The same, behind a written policy that refuses at once what it does not know and says why; for instant
+    docker      The same server as the first process of a container, one run at a time in each. Needs an engine on this machine.
+    restricted  As `process`, behind a written policy that refuses at once what it does not know and says why; for instant
                 rejects and small expressions, never the only layer.
 
 Layers of `process`:
@@ -27,6 +28,12 @@ Layers of `process`:
     system-call filter    Refuses calls that programs do not need: new namespaces, mounts, tracing, keys, BPF, io_uring, user
                           faults, modules, vsock, raising limits of others.
 
+Layers of `docker`, each looked at from inside when a container starts:
+    container             No network, read-only root, private folders in memory, control groups for memory, processes and CPU,
+                          all capabilities dropped, no new privileges, a user of its own, the engine's system-call filter and
+                          ours. A run cannot look into the server, which is the first process, nor end it; a container is used
+                          again only when no process and no file of the run before is left.
+
 Covered, and tested by the corpus in tests/hostile: endless loops, numbers and memory without end, floods of output, fork
 bombs, threads, background processes, files and environment of this machine, network, other processes, signals, late
 finalisers, patched builtins, and programs that forge verdicts (printed words, exit codes, objects that equal everything,
@@ -35,6 +42,7 @@ walked frames, a searched heap, written descriptors).
 Not covered:
     * Faults of the kernel: all runs share it. Use a virtual machine against people who have one to spare.
     * Side channels: caches, timing, load; a run can tell how busy the machine is, and slow others down within its limits.
+    * Whoever may use the Docker engine is root on this machine; `docker` protects from programs, not from that.
     * Without namespaces (where the kernel or a container forbids them) files and processes of this user are in reach, but for
       the system-call filter and file permissions; `require="namespaces"` refuses to start then.
     * A program that knows the right answers and prints them: no verdict can tell it from one that computes them.

@@ -17,7 +17,7 @@ import hostile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sandboxes import WITHOUT, sandbox_or_skip
+from sandboxes import WITHOUT, Plain, sandbox_or_skip
 
 from slmagent.errors import UsageError
 from slmagent.sandbox import make

@@ -110,6 +110,12 @@ class DockerSandbox(Sandbox):
         self._away.shutdown()
         self._begin()
 
+    @property
+    def containers(self) -> tuple[Container, ...]:
+        """Those that are up."""
+        with self._lock:
+            return tuple(self._all)
+
     # ---- the pool ---------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
@@ -124,7 +130,7 @@ class DockerSandbox(Sandbox):
         self._idle: list[Container] = []
         self._all: set[Container] = set()
         self._away = ThreadPoolExecutor(1, thread_name_prefix="containers")
-        self._engine = _engine(self._image)
+        self.engine = _engine(self._image)
 
     def _take(self, limits: Limits) -> Container:
         """A container that nobody else uses, until it is given back."""
@@ -146,7 +152,7 @@ class DockerSandbox(Sandbox):
                 self._end(one)
             if fitting:
                 return fitting[-1]
-            container = Container(self._engine, self._image, shape)
+            container = Container(self.engine, self._image, shape)
             with self._lock:
                 self._all.add(container)
             return container
@@ -185,7 +191,5 @@ def _engine(image: str) -> DockerClient:
             f" in {IMAGE_VARIABLE}"
         ) from None
     except DockerException as problem:
-        raise SandboxError(
-            f"no Docker engine can be used here ({problem}); start one, or say where it is in DOCKER_HOST"
-        ) from None
+        raise SandboxError(f"no Docker engine answers ({problem}); start one, or say where it is in DOCKER_HOST") from None
     return engine

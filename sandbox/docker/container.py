@@ -104,6 +104,11 @@ class Container(Link):
                 break
         raise ServerGone("the container ended before its server was up; does its image have python3, 3.11 or newer?")
 
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return str(self._container.name)
+
     def alive(self) -> bool:
         """Whether its server still holds its end of the line."""
         return not select.select([self._line], [], [], 0)[0]

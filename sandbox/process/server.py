@@ -240,7 +240,8 @@ def prepare(config: dict[str, Any]) -> tuple[runner.Setting, dict[str, str]]:
     """Turns this process into a server.
 
     Args:
-        config: `place` (see `runner.Place`), `reason` (why there are no namespaces), `folders` (to import from at the start), `policy` (or null).
+        config: `place` (see `runner.Place`), `reason` (why there are no namespaces), `folders` (to import from at the start),
+            `policy` (or null).
 
     Returns:
         What runs have in common, and the layers of isolation.
