@@ -70,7 +70,7 @@ class Container(Link):
         self.shape = shape
         self.runs = 0
         self._closing = threading.Lock()
-        self._line: socket.socket | None = None  # type: ignore[assignment]  # until the server has called
+        self._container = None
         outer = tempfile.mkdtemp(prefix="slmagent-sandbox-")  # closed to all others
         folder = os.path.join(outer, "line")
         try:
@@ -80,8 +80,8 @@ class Container(Link):
                 listener.bind(os.path.join(folder, "server"))
                 os.chmod(os.path.join(folder, "server"), 0o666)
                 listener.listen(1)
-                self._container = engine.containers.run(image, **_settings(folder, shape))
-                line = self._await_call(listener)
+                self._container = container = engine.containers.run(image, **_settings(folder, shape))
+                line = self._await_call(listener, container)
             # The socket's end is the server's: it is readable only then, since between runs nothing comes from it.
             super().__init__(line, line.fileno())
         except (DockerException, requests.exceptions.RequestException, OSError) as problem:
@@ -93,13 +93,13 @@ class Container(Link):
         finally:
             shutil.rmtree(outer, ignore_errors=True)
 
-    def _await_call(self, listener: socket.socket) -> socket.socket:
+    def _await_call(self, listener: socket.socket, container: Any) -> socket.socket:
         listener.settimeout(LOOK_SECONDS)
         for _ in range(round(START_SECONDS / LOOK_SECONDS)):
             with contextlib.suppress(TimeoutError):
                 return listener.accept()[0]
             try:
-                self._container.reload()
+                container.reload()
             except NotFound:
                 break
         raise ServerGone("the container ended before its server was up; does its image have python3, 3.11 or newer?")
@@ -107,7 +107,7 @@ class Container(Link):
     @property
     def name(self) -> str:
         """What the engine calls it."""
-        return str(self._container.name)
+        return str(self._container.name if self._container else "")
 
     def alive(self) -> bool:
         """Whether its server still holds its end of the line."""
@@ -115,15 +115,15 @@ class Container(Link):
 
     def kill(self) -> None:
         """See `Link.kill`."""
-        with contextlib.suppress(DockerException, requests.exceptions.RequestException):
-            self._container.remove(force=True, v=True)
+        if self._container is not None:
+            with contextlib.suppress(DockerException, requests.exceptions.RequestException):
+                self._container.remove(force=True, v=True)
 
     def end(self) -> None:
         """Ends it and its run; they are gone when this returns."""
         with self._closing:
-            if getattr(self, "_container", None) is not None:
-                self.kill()
-            if self._line is not None:
+            self.kill()
+            with contextlib.suppress(AttributeError):  # there was no call yet
                 self._line.close()
 
 
