@@ -23,6 +23,10 @@ class Recipe:
     """Longest action in tokens, in training and in evaluation; the expert's longest at levels 1 and 2 fits."""
     demonstrations: int = 32
     """Expert episodes for the warm start."""
+    epochs: float = 6
+    """Passes over them."""
+    batch_size: int = 2
+    """Of them in an optimizer step."""
     updates: int = 4
     """GRPO updates."""
 
@@ -30,7 +34,7 @@ class Recipe:
 BOOKING = Recipe("SLMAgent/Booking-v0", max_new_tokens=72)
 RECIPES: Mapping[str, Recipe] = {
     "booking": BOOKING,
-    "code-assist": Recipe("SLMAgent/CodeAssist-v0", max_new_tokens=80),
+    "code-assist": Recipe("SLMAgent/CodeAssist-v0", max_new_tokens=80, demonstrations=256, epochs=2, batch_size=4, updates=6),
     "customer-service": Recipe("SLMAgent/CustomerService-v0", max_new_tokens=88),
     "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=88, demonstrations=64),
 }
@@ -48,9 +52,9 @@ def sft_config(folder: Path, *, model: str, level: int, demonstrations: int, see
         level=level,
         demonstrations=demonstrations,
         seed=seed,
-        epochs=6,
+        epochs=recipe.epochs,
         learning_rate=5e-4,
-        batch_size=2,
+        batch_size=recipe.batch_size,
         dtype="auto",
     )
 
