@@ -52,7 +52,8 @@ def buttons(level: int = 0) -> ButtonsEnv:
 
 @pytest.mark.parametrize(("env_id", "level"), ALL_LEVELS)
 def test_no_exploit_pays_in_our_environments(env_id: str, level: int) -> None:
-    audit = audit_level(env_id, level, episodes=5, seed=level)
+    """A sample of what `test_promises` does for many seeds."""
+    audit = audit_level(env_id, level, episodes=2, seed=level)
     assert audit.broken == ()
     assert {score.policy for score in audit.cheaters} >= set(CHEATERS)
     assert audit.worst_success is not None
