@@ -1,6 +1,6 @@
 """What every environment promises, at every level and for seeds 0 to 49.
 
-`slmagent audit ENV --episodes 50` plays every cheater on every task; here each plays every fifth, and each task has four or five.
+`slmagent audit ENV --episodes 50` plays every cheater on every task; here each plays every fifth, each task has four or five.
 """
 
 from __future__ import annotations
