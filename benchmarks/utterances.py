@@ -32,7 +32,7 @@ class Settings:
     """File to write."""
     each: int = 240
     """Messages of each desk."""
-    tasks: int = 40
+    tasks: int = 14
     """Tasks of each level to play."""
     model: str = "smollm2-135m"
     """Model that talks."""
