@@ -209,7 +209,7 @@ def _replay(actions: Sequence[str]) -> Cheater:
 
 def _by_chance(score: PolicyScore) -> bool:
     """Whether successes are few enough to be luck, which only `random` can have: it says words of what it has looked up."""
-    return score.policy == "random" and score.successes > 0 and wilson(score.successes, score.episodes).low <= LUCK
+    return score.policy == "random" and 0 < score.successes <= LUCK * score.episodes
 
 
 def _of(count: int, total: int) -> str:
