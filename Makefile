@@ -44,7 +44,7 @@ demo: $(STAMP)
 	$(BIN)/slmagent demo
 
 test: model
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -54,7 +54,11 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
         ),
         label="destination",
         answers=("I want to get to {value}", "I am going to {value}", "to {value}"),
-        blocks=("part|area of the city|town", "arrive at the hotel|airport"),
+        blocks=(
+            "part|area of the city|town",
+            "arrive at the hotel|airport",
+            "going to be|do|have|make|take|see|get|give|show|find|help|say|tell|try",
+        ),
     ),
     SlotPattern(
         "date",
@@ -67,7 +71,11 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
         ),
         label="travel date",
         answers=("the date is {value}", "I travel on {value}", "it is on {value}"),
-        blocks=("up to date", "nice|good|great|lovely|same day"),
+        blocks=(
+            "up to date",
+            "nice|good|great|lovely|same day",
+            "when planning|booking|travelling|traveling|flying|making|choosing|using|looking",
+        ),
     ),
     SlotPattern(
         "time",
@@ -131,7 +139,7 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
         ),
         label="cabin class",
         answers=("for the cabin, {value}", "class: {value}"),
-        blocks=("seats available|left",),
+        blocks=("seats available|left", "travel business"),
     ),
     SlotPattern(
         "nights",
@@ -199,6 +207,8 @@ BOOKING_LEXICON: tuple[SlotPattern, ...] = (
         blocks=(
             "hotel|city|airport|airline name",
             "name of the|your hotel|city|airport|airline",
+            "parameter|file|user name",
+            "to name a|an",
         ),
     ),
     SlotPattern(

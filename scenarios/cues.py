@@ -175,6 +175,9 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "there is|are",
         "this|it|that|which is|has|was|costs|leaves|departs|arrives|takes|goes|will|are",
         "as|like you told|said|asked|wanted|wished|requested|mentioned",
+        "i|we have to|must say|admit",
+        "i|we have to say|admit",
+        f"willingness|willing to {_TELL}",
     ),
     "waive": (
         "no need",
@@ -184,6 +187,8 @@ CUES: Mapping[str, tuple[str, ...]] = {
         "needless",
         "already have|know|told",
         "not necessary|needed|required",
+        "do not say|mention",
+        "not say|mention",
     ),
     "refuse": (
         "i|we can|could|will|may|must not",

@@ -20,7 +20,7 @@ from slmagent.cli.audit import read_budget
 from slmagent.envs.parsing import parse_action
 from slmagent.envs.registration import ENTRY_POINTS
 from slmagent.errors import SlmagentError, UsageError
-from slmagent.evaluation.audit import LAST_CHANGE_LEFT_OUT, audit_level, score_of, without_last_change
+from slmagent.evaluation.audit import LAST_CHANGE_LEFT_OUT, LevelAudit, PolicyScore, audit_level, score_of, without_last_change
 from slmagent.evaluation.cheaters import (
     CHEATERS,
     EscalatingAgent,
@@ -52,7 +52,8 @@ def buttons(level: int = 0) -> ButtonsEnv:
 
 @pytest.mark.parametrize(("env_id", "level"), ALL_LEVELS)
 def test_no_exploit_pays_in_our_environments(env_id: str, level: int) -> None:
-    audit = audit_level(env_id, level, episodes=5, seed=level)
+    """A sample of what `test_promises` does for many seeds."""
+    audit = audit_level(env_id, level, episodes=2, seed=level)
     assert audit.broken == ()
     assert {score.policy for score in audit.cheaters} >= set(CHEATERS)
     assert audit.worst_success is not None
@@ -79,6 +80,14 @@ def test_a_sound_environment_keeps_its_promises() -> None:
     assert (audit.expert.successes, audit.expert.success_rate) == (5, 1.0)
     assert "the expert succeeds in 5 of 5 tasks, without its last change in none of 5" in audit.verdict
     assert [score.best for score in audit.cheaters] == sorted((score.best for score in audit.cheaters), reverse=True)
+
+
+@pytest.mark.parametrize(("policy", "episodes", "broken"), [("random", 50, False), ("random", 5, True), ("claims", 50, True)])
+def test_only_random_words_may_be_lucky_and_seldom(policy: str, episodes: int, broken: bool) -> None:
+    expert = PolicyScore("expert", episodes, episodes, 2.0, 2.0, "t-1", ())
+    lucky = PolicyScore(policy, episodes, 1, 1.9, 0.0, "t-2", ("t-2",))
+    audit = LevelAudit("SLMAgent/Booking-v0", 0, "train", expert, 1.5, (lucky,), ())
+    assert bool(audit.broken) is broken
 
 
 @pytest.mark.parametrize(

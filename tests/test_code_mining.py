@@ -92,6 +92,9 @@ def test_what_is_there_is_not_tried_again(pack: Path, box: Sandbox) -> None:
     assert summary.candidates["body"] == 1
 
 
+SUM = "return sum(value for value in (a, b) if value is not None)"
+
+
 def test_verification_finds_what_is_wrong(box: Sandbox) -> None:
     def task(reference: str, check: Check, broken: str = "") -> CodeTask:
         before = "import time\ndef f():\n    "
@@ -101,6 +104,20 @@ def test_verification_finds_what_is_wrong(box: Sandbox) -> None:
     assert verify(task("return 1", one), box) == []
     assert verify(task("return 2", one), box) == ["the reference fails: 'f()' gave 2, expected value '1'"]
     assert verify(task("return", Check("f()", "value", "None")), box)[0].startswith("an empty hole passes")
+    (copied,) = verify(
+        CodeTask(
+            "t",
+            "body",
+            "t.py",
+            f"def g(a, b):\n    {SUM}\n\n\ndef f(a, b):\n    ",
+            "\n",
+            SUM,
+            "?",
+            (Check("f(1, 2)", "value", "3"),),
+        ),
+        box,
+    )
+    assert copied.startswith("the reference does not count")
     clock = task("return time.time_ns() % 1000 / 1000", Check("f()", "value", "0.5", 1.0))
     assert verify(clock, box)[0].startswith("two runs differ")
     assert verify(task("return 1", one, broken="return 2 - 1"), box)[0].startswith("the broken body passes")

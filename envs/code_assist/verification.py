@@ -39,8 +39,8 @@ def run_checks(sandbox: Sandbox, program: str, checks: Sequence[Check], limits: 
 
 
 def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> list[str]:
-    """Tries a task out: the reference passes all checks, twice with the same answers; an empty hole and, where there is one,
-    the broken body do not pass.
+    """Tries a task out: the reference passes all checks, twice with the same answers, and counts as an answer; an empty hole
+    and, where there is one, the broken body do not pass.
 
     Args:
         task: The task.
@@ -69,12 +69,12 @@ def verify(task: CodeTask, sandbox: Sandbox, limits: Limits | None = None) -> li
     if (first.stdout, first.verdicts) != (again.stdout, again.verdicts):
         return ["two runs differ: the same program gave other answers the second time"]
     problems: list[str] = []
-    if not counts(task, read_answer(task, solution(task))):
-        problems.append("the reference does not count: it does nothing, or copies what stands around it")
     if run(EMPTY, task.checks).passed:
         problems.append("an empty hole passes: no hidden check needs what belongs there")
     if task.broken and run(task.broken, task.checks).passed:
         problems.append("the broken body passes: no hidden check notices the fault")
+    if not counts(task, read_answer(task, solution(task))):
+        problems.append("the reference does not count: it does nothing, or copies what stands around it")
     return problems
 
 

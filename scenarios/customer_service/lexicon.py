@@ -57,6 +57,7 @@ CUSTOMER_SERVICE_LEXICON: tuple[SlotPattern, ...] = (
             f"which of the|your|these|those {_THING} is|are|was {_BAD}",
             f"which one of the|your|these|those {_THING} is|are|was {_BAD}",
             f"which|what kind|type|sort of {_THING}",
+            f"which|what kind|type|sort of {_TYPE}",
             f"{_THING} name|names",
             f"the|your {_THING} name|names",
             "which of the|your|these|those _ items|products|things|articles",
@@ -198,7 +199,11 @@ CUSTOMER_SERVICE_LEXICON: tuple[SlotPattern, ...] = (
         ),
         label="date",
         unknown="I do not remember the date, your records should show it",
-        blocks=("when you|i have|are|can|find|use|open|try|turn|plug",),
+        blocks=(
+            "when you|i have|are|can|find|use|open|try|turn|plug|ask|need|want|share|decide|feel|see|say|make|look",
+            "when needed|necessary|possible|available|ready",
+            "moment|day|time _ when",
+        ),
     ),
     SlotPattern(
         "name",
