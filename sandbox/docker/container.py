@@ -102,7 +102,10 @@ class Container(Link):
                 container.reload()
             except NotFound:
                 break
-        raise ServerGone("the container ended before its server was up; does its image have python3, 3.11 or newer?")
+        raise ServerGone(
+            "the container ended before its server had called; does its image have python3, 3.11 or newer, and is the engine on"
+            " this machine?"
+        )
 
     @property
     def name(self) -> str:
