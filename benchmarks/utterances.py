@@ -1,9 +1,10 @@
 """Collects what the default model says to the simulated users of Booking and CustomerService, to be labelled by hand.
 
-    python benchmarks/utterances.py --output tests/data/model_utterances.jsonl
+    python benchmarks/utterances.py --output utterances.jsonl
 
 The untrained model plays tasks of the `val` split at levels 1 to 4, at temperature 0.7. Its messages without a call, cut
-at 48 tokens, are kept, those with the same words once; to a row, {"desk", "text"}, a person adds what it asks and does.
+at 48 tokens, are kept, those with the same words once. By hand, a person adds to each row, {"desk", "text"}, which facts are
+`asked` for; the labelled rows are tests/data/model_utterances.jsonl.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Settings:
     """What to collect."""
 
     output: Path
-    """File to write."""
+    """File to write; must not be there yet, since labels are work."""
     each: int = 240
     """Messages of each desk."""
     tasks: int = 14
@@ -56,6 +57,8 @@ def collect(env_id: str, settings: Settings) -> list[str]:
 
 def main(settings: Settings) -> None:
     """Collects and writes."""
+    if settings.output.exists():
+        raise SystemExit(f"{settings.output} is there already; name another file")
     rows = [{"desk": desk, "text": text} for desk, env_id in DESKS.items() for text in collect(env_id, settings)]
     settings.output.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     print(f"{len(rows)} messages in {settings.output}")

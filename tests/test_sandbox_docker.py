@@ -67,7 +67,7 @@ def test_runs_at_the_same_time_have_containers_and_users_of_their_own(sandbox: D
     assert len(seen) == len(running(sandbox)) == 3
 
 
-def test_more_runs_than_containers_wait(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_runs_than_containers_wait(sandbox: DockerSandbox) -> None:
     with ThreadPoolExecutor(MOST_CONTAINERS + 4) as pool:
         results = list(pool.map(lambda n: sandbox.run(f"print({n})").stdout, range(MOST_CONTAINERS + 4)))
     assert results == [f"{n}\n" for n in range(MOST_CONTAINERS + 4)]
@@ -122,6 +122,11 @@ def test_closing_removes_every_container_and_running_starts_again(sandbox: Docke
     sandbox.close()
     assert not names & {one.name for one in sandbox.engine.containers.list(all=True, filters={"label": LABEL})}
     assert sandbox.run("print(1)").stdout == "1\n"
+
+
+def test_closing_needs_no_engine(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/engine.sock")
+    sandbox.close()
 
 
 def test_a_fork_has_containers_of_its_own(sandbox: DockerSandbox) -> None:

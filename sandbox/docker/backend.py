@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from slmagent.errors import require as require_package
-from slmagent.sandbox.base import Requirement, Sandbox, SandboxError
-from slmagent.sandbox.cases import Case
+from slmagent.sandbox.base import Requirement, SandboxError
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.outcome import Ending, assemble
-from slmagent.sandbox.process.link import ServerGone
-from slmagent.sandbox.result import ExecResult
-from slmagent.sandbox.streams import HeadAndTail
+from slmagent.sandbox.process.link import Link, LinkedSandbox, ServerGone
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -31,7 +27,7 @@ RUNS_EACH = 1000
 """Runs after which a container is replaced."""
 
 
-class DockerSandbox(Sandbox):
+class DockerSandbox(LinkedSandbox):
     """Runs each program in a fresh fork of a warm interpreter inside a container, one at a time in each.
 
     Containers start when they are needed, one for each run that goes on at the same time, and stay warm. One is used again
@@ -55,6 +51,7 @@ class DockerSandbox(Sandbox):
         """
         require_package("docker", extra="docker", purpose="the docker sandbox")
         self._image = image or os.environ.get(IMAGE_VARIABLE) or IMAGE
+        self.engine = _engine(self._image)
         self._begin()
         if require in ("namespaces", "container"):
             missing = [f"{name}: {state}" for name, state in self.layers().items() if state != "ok"]
@@ -62,40 +59,25 @@ class DockerSandbox(Sandbox):
                 self.close()
                 raise SandboxError(f"the engine's containers are not what is required ({'; '.join(missing)})")
 
-    def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
-        """See `Sandbox.run`."""
-        limits = limits or Limits()
-        cases = tuple(tests or ())
-        request = {"code": code, "tests": [case.code for case in cases], "stdin": stdin}
-        layers: dict[str, str] = {}
-        failure = ""
-        for _ in range(2):  # a container that was ended from outside is started again, once
-            container: Container | None = None
-            clean = False
-            try:
-                container = self._take(limits)
-                layers = container.layers
-                output = container.run(request, limits)
-                clean = output.report.get("clean", False)
-            except ServerGone as problem:
-                failure = str(problem)
-                continue
-            finally:
-                self._give_back(container, again=clean)
-            return assemble(output.ending(), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
-        empty = HeadAndTail(1)
-        return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
+    @contextlib.contextmanager
+    def serving(self, limits: Limits) -> Iterator[Link]:
+        """See `LinkedSandbox.serving`."""
+        container = self._take(limits)
+        try:
+            yield container
+        except BaseException:
+            container.clean = False
+            raise
+        finally:
+            self._give_back(container)
 
     def layers(self) -> dict[str, str]:
         """See `Sandbox.layers`."""
-        container: Container | None = None
         try:
-            container = self._take(Limits())
-            return dict(container.layers)
+            with self.serving(Limits()) as container:
+                return dict(container.layers)
         except ServerGone as problem:
             return {"container": str(problem)}
-        finally:
-            self._give_back(container, again=True)
 
     def close(self) -> None:
         """See `Sandbox.close`."""
@@ -119,24 +101,20 @@ class DockerSandbox(Sandbox):
     # ---- the pool ---------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """An empty pool, which is this process's own.
-
-        Raises:
-            SandboxError: No engine answers, or it does not have the image.
-        """
+        """An empty pool, which is this process's own."""
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MOST_CONTAINERS)
         self._idle: list[Container] = []
         self._all: set[Container] = set()
         self._away = ThreadPoolExecutor(1, thread_name_prefix="containers")
-        self.engine = _engine(self._image)
 
     def _take(self, limits: Limits) -> Container:
         """A container that nobody else uses, until it is given back."""
         from slmagent.sandbox.docker.container import Container, Shape
 
         if self._owner != os.getpid():
+            self.engine = _engine(self._image)  # connections are not shared with the parent
             self._begin()
         shape = Shape.of(limits)
         self._room.acquire()
@@ -160,12 +138,9 @@ class DockerSandbox(Sandbox):
             self._room.release()
             raise
 
-    def _give_back(self, container: Container | None, *, again: bool) -> None:
-        if container is None:
-            return
-        container.runs += 1
+    def _give_back(self, container: Container) -> None:
         with self._lock:
-            keep = again and container.runs < RUNS_EACH and container in self._all
+            keep = container.clean and container.runs < RUNS_EACH and container in self._all
             if keep:
                 self._idle.append(container)
         if not keep:

@@ -20,7 +20,7 @@ from docker.types import LogConfig, Ulimit
 
 from slmagent.sandbox.docker import inside
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.process.link import BOOT, OPTIONS, SANDBOX, START_SECONDS, Link, ServerGone
+from slmagent.sandbox.process.link import BOOT, OPTIONS, SANDBOX, START_SECONDS, Link, Output, ServerGone
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -69,6 +69,7 @@ class Container(Link):
         """
         self.shape = shape
         self.runs = 0
+        self.clean = True
         self._closing = threading.Lock()
         self._container = None
         outer = tempfile.mkdtemp(prefix="slmagent-sandbox-")  # closed to all others
@@ -106,6 +107,13 @@ class Container(Link):
             "the container ended before its server had called; does its image have python3, 3.11 or newer, and is the engine on"
             " this machine?"
         )
+
+    def run(self, request: dict[str, Any], limits: Limits) -> Output:
+        """See `Link.run`; notes in `clean` whether nothing of the run is left."""
+        self.runs += 1
+        output = super().run(request, limits)
+        self.clean = output.report.get("clean", False)
+        return output
 
     @property
     def name(self) -> str:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 
-from slmagent.sandbox.base import Requirement, Sandbox, SandboxError
-from slmagent.sandbox.cases import Case
+from slmagent.sandbox.base import Requirement, SandboxError
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.outcome import Ending, assemble
 from slmagent.sandbox.process.client import ForkServer
-from slmagent.sandbox.process.link import ServerGone
-from slmagent.sandbox.result import ExecResult
-from slmagent.sandbox.streams import HeadAndTail
+from slmagent.sandbox.process.link import Link, LinkedSandbox, ServerGone
 
 
-class ProcessSandbox(Sandbox):
+class ProcessSandbox(LinkedSandbox):
     """Runs each program in a fresh fork of a warm interpreter, inside kernel namespaces of its own where there are any.
 
     The fork-server starts with the first run, one for each process that uses this object: after a fork, the child gets
@@ -53,26 +49,15 @@ class ProcessSandbox(Sandbox):
                     " allow user namespaces, or run as root"
                 )
 
-    def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
-        """See `Sandbox.run`."""
-        limits = limits or Limits()
-        cases = tuple(tests or ())
-        request = {"code": code, "tests": [case.code for case in cases], "stdin": stdin}
-        layers: dict[str, str] = {}
-        failure = ""
-        for _ in range(2):  # a server that was killed from outside is started again, once
-            server: ForkServer | None = None
-            try:
-                server = self._running_server()
-                layers = server.layers
-                output = server.run(request, limits)
-            except ServerGone as problem:
-                failure = str(problem)
-                self._give_up(server)
-                continue
-            return assemble(output.ending(), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
-        empty = HeadAndTail(1)
-        return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
+    @contextlib.contextmanager
+    def serving(self, limits: Limits) -> Iterator[Link]:
+        """See `LinkedSandbox.serving`."""
+        server = self._running_server()
+        try:
+            yield server
+        except ServerGone:
+            self._give_up(server)
+            raise
 
     def layers(self) -> dict[str, str]:
         """See `Sandbox.layers`."""
@@ -88,10 +73,10 @@ class ProcessSandbox(Sandbox):
                 self._server.end()
             self._server = None
 
-    def _give_up(self, server: ForkServer | None) -> None:
+    def _give_up(self, server: ForkServer) -> None:
         """Ends a server that is gone but may not be seen dead yet, unless another thread has a new one already."""
         with self._lock():
-            if server is not None and self._server is server:
+            if self._server is server:
                 server.end()
                 self._server = None
 

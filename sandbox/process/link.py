@@ -10,12 +10,17 @@ import os
 import select
 import socket
 import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from slmagent.sandbox.base import Sandbox
+from slmagent.sandbox.cases import Case
 from slmagent.sandbox.limits import Limits
-from slmagent.sandbox.outcome import Ending
+from slmagent.sandbox.outcome import Ending, assemble
+from slmagent.sandbox.result import ExecResult
 from slmagent.sandbox.streams import HeadAndTail
 
 SANDBOX = Path(__file__).resolve().parent.parent
@@ -180,6 +185,37 @@ class Link(abc.ABC):
             while take(descriptor):  # what still lay in the pipes; all that wrote are gone
                 pass
         return Output(json.loads(report), kept[stdout], kept[stderr], bytes(answered))
+
+
+class LinkedSandbox(Sandbox):
+    """A sandbox whose runs are done by fork-servers."""
+
+    @abc.abstractmethod
+    def serving(self, limits: Limits) -> AbstractContextManager[Link]:
+        """A server for one run with these limits.
+
+        Raises:
+            ServerGone: None can be had; when the body raises it, that server is given up.
+        """
+
+    def run(self, code: str, tests: Sequence[Case] | None = None, stdin: str = "", limits: Limits | None = None) -> ExecResult:
+        """See `Sandbox.run`."""
+        limits = limits or Limits()
+        cases = tuple(tests or ())
+        request = {"code": code, "tests": [case.code for case in cases], "stdin": stdin}
+        layers: dict[str, str] = {}
+        failure = ""
+        for _ in range(2):  # a server that was ended from outside is replaced, once
+            try:
+                with self.serving(limits) as server:
+                    layers = server.layers
+                    output = server.run(request, limits)
+            except ServerGone as problem:
+                failure = str(problem)
+                continue
+            return assemble(output.ending(), cases, output.answers, output.stdout, output.stderr, asdict(limits), layers)
+        empty = HeadAndTail(1)
+        return assemble(Ending(failure=failure), cases, b"", empty, empty, asdict(limits), layers)
 
 
 def _file_of(data: bytes) -> int:
