@@ -227,13 +227,12 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
         self._pieces += count_pieces(content)
 
     def _reward(self, parsed: ParsedAction, *, done: bool) -> dict[str, float]:
+        before, self._last_potential = self._last_potential, self._potential()
         if self._vetoed:
             return {VETO: self.weights[VETO] - self._earned}
         components = self._score(parsed, done=done)
-        potential = self._potential()
-        scale = self.weights[PROGRESS]
-        components[PROGRESS] = scale * shaping_reward(self._last_potential, potential, gamma=self.shaping_gamma, done=done)
-        self._last_potential = potential
+        moved = shaping_reward(before, self._last_potential, gamma=self.shaping_gamma, done=done)
+        components[PROGRESS] = self.weights[PROGRESS] * moved
         return self._noise.paid(components, self._record, done=done)
 
     def _tool_section(self) -> str:
@@ -260,7 +259,7 @@ class ChatEnv(Acting, gymnasium.Env[Observation, str]):
             "stop_reason": stop_reason,
             "tools": self.toolbox.schemas(),
             "anchor": self._anchor(),
-            "events": json.loads(json.dumps(self._events)) if self._events else [],
+            "events": self._events,  # of this step alone: the next has a list of its own
             "context": {"budget": token_budget(self.level), "tokens": estimate_tokens(self._pieces, len(self._messages))},
         }
         if action is not None:

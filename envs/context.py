@@ -23,7 +23,7 @@ def token_budget(level: int) -> int:
     return 1024 if level <= 2 else 2048
 
 
-@functools.lru_cache(maxsize=256)  # system messages come again and again
+@functools.lru_cache(maxsize=4096)  # system messages and tool results come again and again
 def count_pieces(text: str) -> int:
     """Pieces of a text, each about a token."""
     if text.isascii():

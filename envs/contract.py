@@ -30,6 +30,9 @@ class Contract(abc.ABC):
     lost_turns: int
     """Those of them that noise made void; they count against no limit."""
     _events: list[dict[str, Any]]
+    """Of this step; JSON-able."""
+    _last_potential: float
+    """Phi after the last step, which is that of the present state until an action is carried out."""
     _vetoed: bool
 
     # ---- what a subclass supplies -------------------------------------------------------------------------------

@@ -78,9 +78,9 @@ class DeskEpisode(abc.ABC):
     ended: str | None = None
     """`finished` or `user_left`, once that has happened."""
 
-    def told(self) -> set[str]:
+    def told(self) -> frozenset[str]:
         """Wishes that the agent has heard of."""
-        return set(self.user.state()["told"])
+        return self.user.told
 
     @abc.abstractmethod
     def writes(self) -> Counter[Write]:
@@ -129,7 +129,7 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
 
     def _hear(self, text: str) -> UserTurn:
         episode = self.state
-        told, progress, pushed = episode.told(), episode.progress(), episode.pushed
+        told, progress, pushed = episode.told(), self._last_potential, episode.pushed
         moved = progress > episode.heard_progress
         self._note(text)
         asked_for = self._judge(text)
@@ -141,7 +141,7 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
             satisfied=episode.satisfied,
             violates=asked_for.violates,
         )
-        episode.pushed = int(episode.user.state()["pushed"])
+        episode.pushed = episode.user.pushed
         if episode.pushed > pushed:
             episode.firm = False
         if reply.twist:
@@ -198,6 +198,6 @@ class DeskEnv(ChatEnv, Generic[EpisodeT]):
             "contradicted": episode.contradicted,
             "consents": sorted(list(consent) for consent in episode.consents),
             "refusal": [episode.pushed, episode.firm],
-            "news": episode.progress() > episode.heard_progress,
+            "news": self._last_potential > episode.heard_progress,
             **self._goal_state(),
         }

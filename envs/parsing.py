@@ -17,6 +17,7 @@ def _reject_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class _Malformed(Exception):
@@ -99,5 +100,4 @@ def render_thought(text: str) -> str:
 
 def render_call(name: str, arguments: dict[str, Any]) -> str:
     """Writes a call in the form that `parse_action` reads."""
-    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-    return f"{CALL_OPEN}{body}{CALL_CLOSE}"
+    return f"{CALL_OPEN}{_ENCODER.encode({'name': name, 'arguments': arguments})}{CALL_CLOSE}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import json
+import marshal
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin
@@ -56,7 +56,7 @@ class ToolBox:
             canonical = tool.tool_name()
             self.tools[renamed.get(canonical, canonical)] = tool
         self.shown_names = {tool.tool_name(): shown for shown, tool in self.tools.items()}
-        self._schemas_json: str | None = None
+        self._schemas: bytes | None = None
         self._signatures = "\n".join(
             f"{shown}({_arguments(tool)}): {tool.description().rstrip('.')}" for shown, tool in self.tools.items()
         )
@@ -70,8 +70,8 @@ class ToolBox:
 
     def schemas(self) -> list[dict[str, Any]]:
         """OpenAI-style function schemas, fresh objects at each call."""
-        if self._schemas_json is None:
-            self._schemas_json = json.dumps(
+        if self._schemas is None:  # marshal: plain values only, and the quickest way to a fresh copy, which each step needs
+            self._schemas = marshal.dumps(
                 [
                     {
                         "type": "function",
@@ -80,7 +80,7 @@ class ToolBox:
                     for shown, tool in self.tools.items()
                 ]
             )
-        return json.loads(self._schemas_json)
+        return marshal.loads(self._schemas)
 
     def read(self, call: ToolCall) -> Tool:
         """Checks a call against its tool.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -70,8 +71,9 @@ class Sentence:
     """Is an entry of a list."""
 
 
-def sentences_of(text: str) -> list[Sentence]:
-    """The sentences of a text that have a word in them; a line ends a sentence too."""
+@functools.lru_cache(maxsize=256)  # the user and each guard read the same message
+def sentences_of(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text that have a word in them, only to be read; a line ends a sentence too."""
     sentences: list[Sentence] = []
     start = 0
     for stop in [*_BREAK.finditer(text), None]:
@@ -83,7 +85,7 @@ def sentences_of(text: str) -> list[Sentence]:
         if sentence.tokens:
             sentences.append(sentence)
         start = end if stop is None else stop.end()
-    return sentences
+    return tuple(sentences)
 
 
 def _tokenize(text: str) -> Sentence:

@@ -173,6 +173,16 @@ class UserSimulator:
             "left": self._left,
         }
 
+    @property
+    def told(self) -> frozenset[str]:
+        """Names of the facts that it has told."""
+        return frozenset(self._told)
+
+    @property
+    def pushed(self) -> int:
+        """How often it has argued against a refusal."""
+        return self._pushed
+
     def told_values(self) -> tuple[str, ...]:
         """Values that it has told, as it says them."""
         return tuple(value for name, value in self._values.items() if name in self._told)

@@ -142,6 +142,28 @@ def test_info_is_json_and_gives_nothing_away(env_id: str, level: int):
 
 
 @EVERYWHERE
+def test_info_belongs_to_the_caller(env_id: str, level: int):
+    """What a step gave is what JSON makes of it, no later step changes it, and changing it changes no later step."""
+    env, same = make(env_id, level=level), make(env_id, level=level)
+    env.reset(seed=4)
+    same.reset(seed=4)
+    kept: list[tuple[dict, str]] = []
+    done = False
+    while not done:
+        action = env.expert()
+        *_, terminated, truncated, info = env.step(action)
+        kept.append((info, json.dumps(info)))
+        assert json.loads(kept[-1][1]) == info
+        *_, other = same.step(action)
+        assert json.dumps(other) == kept[-1][1]
+        for value in other.values():
+            if isinstance(value, list | dict):
+                value.clear()
+        done = terminated or truncated
+    assert all(json.dumps(info) == text for info, text in kept)
+
+
+@EVERYWHERE
 def test_same_seed_gives_the_same_bytes_in_this_process(env_id: str, level: int):
     assert digest(env_id, level) == digest(env_id, level)
 

@@ -62,7 +62,8 @@ class Episode(DeskEpisode):
         """
         wanted, made = counted(self.task.writes), self.writes()
         marks = [read in self.reads for read in self.task.reads]
-        marks += [known(name, self.told(), self.task) for name in self.task.details.get("hidden", ())]
+        told = self.told()
+        marks += [known(name, told, self.task) for name in self.task.details.get("hidden", ())]
         if self.task.answer is not None:
             marks.append(self.stated and not self.contradicted)
         if self.task.refusal is not None:
@@ -73,7 +74,7 @@ class Episode(DeskEpisode):
         return share_done(marks, wanted, made)
 
 
-def known(wish: str, told: set[str], task: Task) -> bool:
+def known(wish: str, told: frozenset[str], task: Task) -> bool:
     """Whether a withheld wish is known; a preference also by its parts (time, budget, stops)."""
     return wish in told or (wish == "preference" and told.issuperset(task.details["parts"]))
 

@@ -47,9 +47,9 @@ class Episode:
         asking = self.user.asking
         return self.task.questions[asking] if asking < len(self.task.questions) else None
 
-    def told(self) -> set[str]:
+    def told(self) -> frozenset[str]:
         """Limits that the user has told."""
-        return set(self.user.state()["told"])
+        return self.user.told
 
     def premature(self) -> bool:
         """Whether the open question rests on a limit that the user has not told."""

@@ -81,8 +81,11 @@ class LexicalOffTopic:
         stems = content_words(text)
         if not stems:
             return 0.0
-        spoken = [content_words(message["content"]) for message in history]
-        known = {stem for stem in stems if stem in self._weights or any(stem in words for words in spoken)}
+        known = stems & self._weights.keys()
+        for message in reversed(history):
+            if len(known) == len(stems):
+                break
+            known |= stems & content_words(message["content"])
         # Exact sums: the order of a set differs between processes, and with it the last digit of an ordinary sum.
         share = math.fsum(map(self._weight, known)) / math.fsum(map(self._weight, stems))
         return min(1.0, len(stems) / SURE) * (1.0 - min(1.0, share / ENOUGH))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from slmagent.rewards.guards.base import said_by_assistant, words_of
@@ -36,11 +37,12 @@ def repetition(text: str, earlier: Iterable[str] = (), *, n: int = NGRAM) -> flo
     return 1.0 - len(set(ngrams) - known) / len(ngrams)
 
 
-def _ngrams(text: str, n: int) -> list[tuple[str, ...]]:
+@functools.lru_cache(maxsize=1024)  # a message is compared with again at every later turn of its talk
+def _ngrams(text: str, n: int) -> tuple[tuple[str, ...], ...]:
     words = words_of(text)
     if len(words) <= n:
-        return [tuple(words)] if words else []
-    return list(zip(*(words[start:] for start in range(n)), strict=False))
+        return (tuple(words),) if words else ()
+    return tuple(zip(*(words[start:] for start in range(n)), strict=False))
 
 
 class Repetition:
