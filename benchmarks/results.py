@@ -148,7 +148,7 @@ def _save(experiment: Experiment, runs: dict[str, list[list[Trajectory]]], secon
     comparisons = [compare_results(rows[RL], rows[label], paired_seeds=True) for label in against]
     save_results(experiment.results / f"{experiment.name}.json", list(rows.values()), comparisons)
     settings = {
-        "experiment": {name: str(value) if isinstance(value, Path) else value for name, value in vars(experiment).items()},
+        "experiment": {name: value for name, value in vars(experiment).items() if not isinstance(value, Path)},
         "recipe": to_plain(experiment.recipe),
         "rl_seconds": seconds,
     }

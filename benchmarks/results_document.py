@@ -42,13 +42,19 @@ def write_document(results: Path, target: Path = Path("docs/results.md")) -> Non
 
 
 def document(results: Path) -> str:
-    """The document's text, a section for each pair of result and settings files."""
+    """The document's text, a section for each pair of result and settings files, by environment and level."""
+    suffix = "-settings.json"
+    settings = {path.name.removesuffix(suffix): json.loads(path.read_text()) for path in results.glob(f"*{suffix}")}
+
+    def order(name: str) -> tuple[str, int]:
+        experiment = settings[name]["experiment"]
+        return experiment["environment"], experiment["level"]
+
     sections = []
-    for path in sorted(results.glob("*-settings.json")):
-        name = path.name.removesuffix("-settings.json")
+    for name in sorted(settings, key=order):
         rows, comparisons = load_results(results / f"{name}.json")
         note = results / f"{name}-note.md"
-        section = _section(rows, comparisons, json.loads(path.read_text()))
+        section = _section(rows, comparisons, settings[name])
         sections.append(f"{section}\n{note.read_text()}" if note.is_file() else section)
     return "\n".join([_HEAD, *sections])
 
@@ -57,12 +63,13 @@ def _section(rows: list[EvalResult], comparisons: list[Comparison], settings: Ma
     experiment, used = settings["experiment"], settings["recipe"]
     seconds = settings["rl_seconds"]
     minutes = ", ".join(f"{value / 60:.1f}" for value in seconds)
+    seeds = "1 training seed" if len(seconds) == 1 else f"{len(seconds)} training seeds"
     options = "" if experiment["level"] == 1 else f" --level {experiment['level']}"
     options += "".join(f" --no-{part}" for part in ("control", "ablations") if not experiment.get(part, True))
     lines = [
         f"## {rows[0].env_id.removeprefix('SLMAgent/')} level {experiment['level']}",
         "",
-        f"{experiment['tasks']} tasks, {len(seconds)} training seeds; {used['demonstrations']} demonstrations; "
+        f"{experiment['tasks']} tasks, {seeds}; {used['demonstrations']} demonstrations; "
         f"{used['updates']} GRPO updates, {minutes} minutes by the clock on two CPU cores.",
         "",
         "```sh",

@@ -34,9 +34,9 @@ class Recipe:
 BOOKING = Recipe("SLMAgent/Booking-v0", max_new_tokens=72)
 RECIPES: Mapping[str, Recipe] = {
     "booking": BOOKING,
-    "code-assist": Recipe("SLMAgent/CodeAssist-v0", max_new_tokens=80, demonstrations=256, epochs=2, batch_size=4, updates=6),
+    "code-assist": Recipe("SLMAgent/CodeAssist-v0", max_new_tokens=80, demonstrations=256, epochs=2, batch_size=4, updates=16),
     "customer-service": Recipe("SLMAgent/CustomerService-v0", max_new_tokens=88),
-    "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=88, demonstrations=64),
+    "usersim": Recipe("SLMAgent/UserSim-v0", max_new_tokens=88, demonstrations=64, updates=10),
 }
 """The recipes by the name of their results."""
 NEXT_TASKS = 12
